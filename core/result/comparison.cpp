@@ -13,21 +13,6 @@ double cost(const Comparison& c, const Prediction& p) {
   return c.order == Comparison::Order::step_time ? pace_s(p) : 1 / p.tokens_per_s_per_gpu;
 }
 
-}  // namespace
-
-std::string counted(const Comparison& c) {
-  std::string out;
-  for (const ComparisonRow& row : c.rows) {
-    if (row.status == Status::refused) continue;
-    const std::string own = counted(row.prediction);
-    if (!out.empty() && own != out) return "items";
-    out = own;
-  }
-  return out.empty() ? "tokens" : out;
-}
-
-namespace {
-
 /// One that stands for all in what its time is of; the first that trains or fills a cache where there is one.
 const Prediction& typical(const Comparison& c) {
   const auto steps = [](const ComparisonRow& row) {
@@ -41,6 +26,17 @@ const Prediction& typical(const Comparison& c) {
 }
 
 }  // namespace
+
+std::string counted(const Comparison& c) {
+  std::string out;
+  for (const ComparisonRow& row : c.rows) {
+    if (row.status == Status::refused) continue;
+    const std::string own = counted(row.prediction);
+    if (!out.empty() && own != out) return "items";
+    out = own;
+  }
+  return out.empty() ? "tokens" : out;
+}
 
 std::string pace_name(const Comparison& c) { return pace_name(typical(c)); }
 std::string pace_key(const Comparison& c) { return pace_key(typical(c)); }

@@ -123,11 +123,11 @@ std::vector<result::SearchTrade> front_of(const SearchQuestion& q, const std::ve
     found.push_back({choices_of(q, one.point), one.step.step_time_s, one.step.pace_s, one.step.peak_bytes});
     known.insert(found.back().strategy);
   }
+  const bool decodes = q.base.training.mode == spec::Mode::decode;  // a standing has the pace alone
   JobMaker jobs(q.base, q.space);
   for (const Standing& one : two_levels) {
     result::Choices strategy = choices_of(q, one.point);
     if (known.contains(strategy)) continue;
-    const bool decodes = q.base.training.mode == spec::Mode::decode;  // a standing has the pace alone
     const double step = decodes ? outline(jobs.job_of(one.point)).step_time_s : one.time;
     found.push_back({std::move(strategy), step, one.time, one.bytes});
   }

@@ -22,10 +22,10 @@ bool is_moot(SearchKey key, const spec::Job& job) {
     case SearchKey::overlap_tp: return s.tp == 1;
     case SearchKey::cp_kind: return s.cp == 1 || decodes;
     case SearchKey::attention_kernel: return job.model.is_list() || decodes;
+    case SearchKey::schedule:
     case SearchKey::embedding_in_split:
     case SearchKey::stage_layers: return s.pp == 1;
     case SearchKey::etp: return s.tp == 1 || !job.model.moe;
-    case SearchKey::schedule: return s.pp == 1;
     case SearchKey::vpp: return !s.traits().takes_vpp;
     case SearchKey::zero: return job.training.serves() || (!job.model.moe && s.data() * s.cp == 1);
     case SearchKey::recompute: return job.training.serves();
