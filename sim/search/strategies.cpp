@@ -13,31 +13,11 @@ using spec::SearchKey;
 using spec::SearchPoint;
 using spec::SearchValue;
 
-/// Whether any value of a key comes to the same strategy beside those chosen so far.
-bool is_moot(SearchKey key, const spec::Job& job) {
-  const spec::Strategy& s = job.strategy;
-  const bool decodes = job.training.mode == spec::Mode::decode;
-  switch (key) {
-    case SearchKey::sp:
-    case SearchKey::overlap_tp: return s.tp == 1;
-    case SearchKey::cp_kind: return s.cp == 1 || decodes;
-    case SearchKey::attention_kernel: return job.model.is_list() || decodes;
-    case SearchKey::schedule:
-    case SearchKey::embedding_in_split:
-    case SearchKey::stage_layers: return s.pp == 1;
-    case SearchKey::etp: return s.tp == 1 || !job.model.moe;
-    case SearchKey::vpp: return !s.traits().takes_vpp;
-    case SearchKey::zero: return job.training.serves() || (!job.model.moe && s.data() * s.cp == 1);
-    case SearchKey::recompute: return job.training.serves();
-    default: return false;
-  }
-}
-
 std::vector<SearchValue> values_of(SearchKey key, const spec::Job& job, const spec::SearchSpace& space) {
   if (space[key]) return *space[key];
   std::vector<SearchValue> out = usual_values(key, job);
   const std::optional<SearchValue> given = space.of_file[static_cast<std::size_t>(key)];
-  if (given && !is_moot(key, job) && std::ranges::find(out, *given) == out.end()) out.push_back(*given);
+  if (given && has_effect(key, job) && std::ranges::find(out, *given) == out.end()) out.push_back(*given);
   return out;
 }
 

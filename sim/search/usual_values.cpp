@@ -55,8 +55,6 @@ Values divisors(std::int64_t number, std::int64_t most) {
 std::int64_t replicas(const spec::Job& job) { return std::int64_t{job.strategy.data()} * job.strategy.cp; }
 
 Values kernels(const spec::Job& job) {
-  // The layers of a list have none, and decoding reads the cache at one pace whichever is named.
-  if (job.model.is_list() || job.training.mode == spec::Mode::decode) return codes(spec::best_attention(job));
   Values out;
   using K = spec::AttentionKernel;
   for (const K kernel : {K::flash2, K::flash3, K::cudnn}) {
@@ -69,7 +67,6 @@ Values kernels(const spec::Job& job) {
 
 Values tp_overlaps(const spec::Job& job) {
   Values out = codes(spec::TpOverlap::none);
-  if (job.strategy.tp == 1) return out;
   const spec::Framework& framework = job.framework;
   if (spec::offers_userbuffers(job) && framework.tp_of_fp8_gpus)
     out.push_back(static_cast<SearchValue>(*framework.tp_of_fp8_gpus));
@@ -81,7 +78,6 @@ Values tp_overlaps(const spec::Job& job) {
 
 Values recomputes(const spec::Job& job) {
   using Kind = spec::Recompute::Kind;
-  if (job.training.serves()) return codes(Kind::none);  // nothing is kept for a backward pass
   Values out = codes(Kind::none, Kind::selective, Kind::full);
   if (job.framework.recomputes_by_operators) out.push_back(static_cast<SearchValue>(Kind::selective_ops));
   return out;
@@ -89,7 +85,6 @@ Values recomputes(const spec::Job& job) {
 
 Values chunks(const spec::Job& job) {
   Values out;
-  if (!job.strategy.traits().takes_vpp) return {1};
   for (int v = 2; v * job.strategy.pp <= job.model.layers + 2; ++v) out.push_back(v);
   return out;
 }
@@ -112,7 +107,7 @@ Values cuts(const spec::Job& job) {
   const spec::Strategy& s = job.strategy;
   if (s.embedding_in_split) return {spec::kEvenLayers};
   if (divides(job, false)) {  // on a mixed cluster faster stages may do more all the same
-    const bool uneven = job.cluster.mixed() && s.pp > 1 && !spec::cut_of(job, spec::LayerCut::by_work).empty();
+    const bool uneven = job.cluster.mixed() && !spec::cut_of(job, spec::LayerCut::by_work).empty();
     return uneven ? Values{spec::kEvenLayers, spec::value_of(spec::LayerCut::by_work)} : Values{spec::kEvenLayers};
   }
   const std::int64_t chunks = s.model_chunks(), fewer = chunks - job.model.layers % chunks;
@@ -128,8 +123,6 @@ Values cuts(const spec::Job& job) {
 }
 
 Values zeros(const spec::Job& job) {
-  if (job.training.serves()) return {0};  // no gradients, no optimizer
-  if (replicas(job) == 1 && !job.model.moe) return {0};
   return job.strategy.pp == 1 ? Values{0, 1, 2, 3} : Values{0, 1};
 }
 
@@ -140,21 +133,55 @@ Values shards(const spec::Job& job) {
   return {0};
 }
 
+/// Of a key without effect.
+SearchValue only_value(SearchKey key, const spec::Job& job) {
+  switch (key) {
+    case SearchKey::ep:
+    case SearchKey::etp:
+    case SearchKey::vpp: return 1;
+    case SearchKey::attention_kernel: return static_cast<SearchValue>(spec::best_attention(job));
+    case SearchKey::cp_kind: return static_cast<SearchValue>(spec::CpKind::ring);
+    case SearchKey::schedule: return static_cast<SearchValue>(Schedule::one_f_one_b);
+    case SearchKey::overlap_tp: return static_cast<SearchValue>(spec::TpOverlap::none);
+    case SearchKey::recompute: return static_cast<SearchValue>(spec::Recompute::Kind::none);
+    case SearchKey::stage_layers: return spec::kEvenLayers;
+    default: return 0;
+  }
+}
+
 }  // namespace
 
+bool has_effect(SearchKey key, const spec::Job& job) {
+  const spec::Strategy& s = job.strategy;
+  const bool decodes = job.training.mode == spec::Mode::decode;
+  switch (key) {
+    case SearchKey::sp:
+    case SearchKey::overlap_tp: return s.tp > 1;
+    case SearchKey::cp_kind: return s.cp > 1 && !decodes;  // which deals tokens out one by one
+    case SearchKey::attention_kernel: return !job.model.is_list() && !decodes;  // the cache is read at one pace
+    case SearchKey::ep: return job.model.moe.has_value();
+    case SearchKey::etp: return job.model.moe && s.tp > 1;
+    case SearchKey::schedule:
+    case SearchKey::embedding_in_split:
+    case SearchKey::stage_layers: return s.pp > 1;
+    case SearchKey::vpp: return s.traits().takes_vpp;
+    case SearchKey::zero: return !job.training.serves() && (job.model.moe || replicas(job) > 1);
+    case SearchKey::recompute: return !job.training.serves();  // otherwise nothing is kept for a backward pass
+    default: return true;
+  }
+}
+
 std::vector<SearchValue> usual_values(SearchKey key, const spec::Job& job) {
+  if (!has_effect(key, job)) return {only_value(key, job)};
   const spec::Strategy& s = job.strategy;
   const std::int64_t gpus = job.cluster.gpus();
   switch (key) {
     case SearchKey::tp: return divisors(gpus, job.cluster.node.island());
-    case SearchKey::sp: return s.tp == 1 ? Values{0} : job.model.moe ? Values{1} : Values{1, 0};
+    case SearchKey::sp: return job.model.moe ? Values{1} : Values{1, 0};
     case SearchKey::cp: return divisors(gpus / s.tp, std::max<std::int64_t>(1, job.training.sequence / kLeastTokens));
-    case SearchKey::cp_kind:
-      return s.cp == 1 || job.training.mode == spec::Mode::decode  // tokens are dealt out one by one
-                 ? codes(spec::CpKind::ring)
-                 : codes(spec::CpKind::ring, spec::CpKind::all_gather, spec::CpKind::ulysses);
-    case SearchKey::ep: return job.model.moe ? divisors(job.model.moe->experts, gpus) : Values{1};
-    case SearchKey::etp: return job.model.moe && s.tp > 1 ? Values{1, s.tp} : Values{1};
+    case SearchKey::cp_kind: return codes(spec::CpKind::ring, spec::CpKind::all_gather, spec::CpKind::ulysses);
+    case SearchKey::ep: return divisors(job.model.moe->experts, gpus);
+    case SearchKey::etp: return {1, s.tp};
     case SearchKey::micro_batch: {
       Values out;
       for (std::int64_t b = 1; b <= std::min(most_micro_batch(job), job.training.global_batch); b *= 2) {
@@ -168,7 +195,7 @@ std::vector<SearchValue> usual_values(SearchKey key, const spec::Job& job) {
     case SearchKey::offload: return {0};
     case SearchKey::pp: return divisors(gpus / (std::int64_t{s.tp} * s.cp), job.model.layers + 2);
     case SearchKey::dp: return {static_cast<SearchValue>(gpus / (std::int64_t{s.tp} * s.cp * s.pp))};
-    case SearchKey::schedule: return s.pp == 1 ? codes(Schedule::one_f_one_b) : codes(schedules(true));
+    case SearchKey::schedule: return codes(schedules(true));
     case SearchKey::vpp: return chunks(job);
     case SearchKey::embedding_in_split: return splits(job);
     case SearchKey::stage_layers: return cuts(job);

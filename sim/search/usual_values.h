@@ -34,6 +34,9 @@ inline constexpr std::array<spec::SearchKey, spec::kSearchKeys> kChoosingOrder{s
 /// So many of them are a layer's.
 inline constexpr int kLayerKeys = 11;
 
+/// Whether two values of `key` can come to two strategies beside those keys of `job` that are chosen before it.
+bool has_effect(spec::SearchKey key, const spec::Job& job);
+
 /// Values of `key` beside those chosen before it in `job`, whose other keys are not read. Some may yet be refused by
 /// spec::check().
 std::vector<spec::SearchValue> usual_values(spec::SearchKey key, const spec::Job& job);
