@@ -2,6 +2,7 @@
 #include "core/config/job_reader.h"
 
 #include "core/config/cluster_reader.h"
+#include "core/config/named_model.h"
 #include "core/config/simulation_reader.h"
 #include "core/config/strategy_reader.h"
 #include "core/config/training_reader.h"
@@ -34,6 +35,7 @@ spec::Job read_sections(const Value& tree, const Catalogue& catalogue, Faults& f
   };
   if (const Value* model = map.child("model")) {
     job.model = catalogue.model(*model, "model", faults);
+    if (faults.empty()) complete_as_named(job.model, *model, catalogue, job.assumptions);
   } else if (tree.kind == Value::Kind::map) {
     map.fault("model", "is missing",
               "add `model:` with a name, a path or a map; `forerun list models` shows the names");

@@ -41,9 +41,10 @@ bool names_attention(const std::string& assumption) { return assumption.starts_w
 constexpr const char* kEagerNorm = "eager_norm kernels";  // as exposure() names their family
 bool names_eager_norm(const std::string& assumption) { return assumption.starts_with("fused_kernels.norm: false"); }
 
-/// What the rest of the Job leaves no choice about.
+/// What the rest of the Job, or the model's name, leaves no choice about.
 bool follows(const std::string& assumption) {
-  return assumption.starts_with("dp:") || assumption.starts_with("vocab:") || assumption.starts_with("moe_imbalance:");
+  const auto is = [&](std::string_view field) { return assumption.starts_with(field); };
+  return is("dp:") || is("vocab:") || is("moe_imbalance:") || is("model.");
 }
 
 /// What curves and rates are off by, over the busy time of the slowest stage.

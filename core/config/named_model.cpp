@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/config/named_model.h"
+
+#include <algorithm>
+#include <cctype>
+#include <type_traits>
+
+namespace config {
+namespace {
+
+using spec::Model;
+using spec::Moe;
+
+std::string letters_of(std::string_view name) {
+  std::string out;
+  for (const char c : name) {
+    const auto letter = static_cast<unsigned char>(c);
+    if (std::isalnum(letter) != 0) out += static_cast<char>(std::tolower(letter));
+  }
+  return out;
+}
+
+/// The entry of that name; empty where there is none.
+std::string entry_named(const std::string& name, const Catalogue& catalogue) {
+  const std::string wished = letters_of(name);
+  for (const std::string& known : catalogue.names(Catalogue::Kind::model)) {
+    if (letters_of(known) == wished) return known;
+  }
+  return {};
+}
+
+bool same_experts(const std::optional<Moe>& a, const std::optional<Moe>& b) {
+  if (!a || !b) return !a && !b;
+  return a->experts == b->experts && a->top_k == b->top_k && a->ffn == b->ffn && a->shared_ffn == b->shared_ffn &&
+         a->first_dense == b->first_dense && a->every == b->every;
+}
+
+/// The width of a feed-forward that no layer may have is anybody's.
+bool same_shape(const Model& a, const Model& b) {
+  return !b.is_list() && a.layers == b.layers && a.hidden == b.hidden && a.heads == b.heads &&
+         a.kv_heads == b.kv_heads && a.head_dim == b.head_dim && a.gated_mlp == b.gated_mlp && a.mla == b.mla &&
+         (a.moe || a.ffn == b.ffn) && same_experts(a.moe, b.moe);
+}
+
+template <class T>
+std::string text_of(const T& value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return value ? "true" : "false";
+  } else if constexpr (std::is_integral_v<T>) {
+    return std::to_string(value);
+  } else {
+    return std::string(name(value));
+  }
+}
+
+std::string text_of(const std::optional<bool>& value) { return text_of(value.value_or(false)); }
+
+/// Takes details of one map over from the known one.
+struct Taker {
+  const Value* written;
+  std::string path, reason;
+  std::vector<std::string>& assumptions;
+
+  template <class T>
+  void take(const char* key, T& ours, const T& known) const {
+    if (states(key) || ours == known) return;
+    ours = known;
+    tell(key, text_of(known));
+  }
+
+  bool states(const char* key) const { return written->find(key) != nullptr; }
+  void tell(const char* key, const std::string& value) const {
+    assumptions.push_back(path + key + ": " + value + reason);
+  }
+};
+
+void take_qk_norm(Model& m, const Model& known, const Taker& from) {
+  if (from.states("qk_norm") || !known.qk_norm) return;
+  m.qk_norm = true;
+  m.qk_scale = known.qk_scale;
+  from.tell("qk_norm", m.qk_scale == spec::QkScale::head    ? "true"
+                       : m.qk_scale == spec::QkScale::width ? "width"
+                                                            : "unscaled");
+}
+
+void take_attention(Model& m, const Model& known, const Taker& from) {
+  take_qk_norm(m, known, from);
+  from.take("nope_every", m.nope_every, known.nope_every);
+  from.take("attention_sinks", m.attention_sinks, known.attention_sinks);
+  for (const char* key : {"window", "window_every", "attention_chunk", "full_every"}) {
+    if (from.states(key)) return;  // which layers see what is said in one go
+  }
+  from.take("window", m.window, known.window);
+  from.take("window_every", m.window_every, known.window_every);
+  from.take("attention_chunk", m.attention_chunk, known.attention_chunk);
+  from.take("full_every", m.full_every, known.full_every);
+}
+
+void take_norms_and_biases(Model& m, const Model& known, const Taker& from) {
+  from.take("norm", m.norm, known.norm);
+  from.take("norm_bias", m.norm_bias, known.norm_bias);
+  from.take("embedding_norm", m.embedding_norm, known.embedding_norm);
+  from.take("post_norms", m.post_norms, known.post_norms);
+  from.take("parallel_block", m.parallel_block, known.parallel_block);
+  from.take("norms_in_parallel", m.norms_in_parallel, known.norms_in_parallel);
+  from.take("bias", m.bias, known.bias);
+  from.take("qkv_bias", m.qkv_bias, known.qkv_bias);
+  from.take("proj_bias", m.proj_bias, known.proj_bias);
+  from.take("head_bias", m.head_bias, known.head_bias);
+  from.take("activation", m.activation, known.activation);
+}
+
+void take_routing(Moe& moe, const Moe& known, const Taker& from) {
+  from.take("router_bias", moe.router_bias, known.router_bias);
+  if (from.states("groups") || from.states("top_groups")) return;
+  from.take("groups", moe.groups, known.groups);
+  from.take("top_groups", moe.top_groups, known.top_groups);
+}
+
+}  // namespace
+
+void complete_as_named(Model& model, const Value& written, const Catalogue& catalogue,
+                       std::vector<std::string>& assumptions) {
+  if (written.kind != Value::Kind::map || written.find("base") || model.is_list() || model.name.empty()) return;
+  Value entry;
+  entry.kind = Value::Kind::scalar;
+  entry.text = entry_named(model.name, catalogue);
+  if (entry.text.empty()) return;
+  Faults its;  // faults of the catalogue are not this Job's
+  const Model known = catalogue.model(entry, "model", its);
+  if (!its.empty() || !same_shape(model, known)) return;
+  const std::string reason = " (" + entry.text + "'s, which it is by name and shape)";
+  const Taker from{&written, "model.", reason, assumptions};
+  take_attention(model, known, from);
+  take_norms_and_biases(model, known, from);
+  if (const Value* moe = written.find("moe")) {
+    take_routing(*model.moe, *known.moe, {moe, "model.moe.", reason, assumptions});
+  }
+}
+
+}  // namespace config
