@@ -122,9 +122,7 @@ Values cuts(const spec::Job& job) {
   return out;
 }
 
-Values zeros(const spec::Job& job) {
-  return job.strategy.pp == 1 ? Values{0, 1, 2, 3} : Values{0, 1};
-}
+Values zeros(const spec::Job& job) { return job.strategy.pp == 1 ? Values{0, 1, 2, 3} : Values{0, 1}; }
 
 Values shards(const spec::Job& job) {
   const int inside = job.cluster.node.island();
@@ -157,7 +155,7 @@ bool has_effect(SearchKey key, const spec::Job& job) {
   switch (key) {
     case SearchKey::sp:
     case SearchKey::overlap_tp: return s.tp > 1;
-    case SearchKey::cp_kind: return s.cp > 1 && !decodes;  // which deals tokens out one by one
+    case SearchKey::cp_kind: return s.cp > 1 && !decodes;                       // which deals tokens out one by one
     case SearchKey::attention_kernel: return !job.model.is_list() && !decodes;  // the cache is read at one pace
     case SearchKey::ep: return job.model.moe.has_value();
     case SearchKey::etp: return job.model.moe && s.tp > 1;

@@ -26,9 +26,8 @@ class NamedModel : public ::testing::Test {
 
   /// A job of that shape; `more` follows its keys, `experts` those of its experts.
   spec::Job job(const std::string& name, const std::string& more = "", const std::string& experts = "") {
-    return small_.read("{model: {name: " + name +
-                       ", layers: 2, hidden: 256, heads: 4, gated_mlp: true, vocab: 2000" + more +
-                       ", moe: {experts: 8, top_k: 2, ffn: 512" + experts +
+    return small_.read("{model: {name: " + name + ", layers: 2, hidden: 256, heads: 4, gated_mlp: true, vocab: 2000" +
+                       more + ", moe: {experts: 8, top_k: 2, ffn: 512" + experts +
                        "}}, cluster: {node: box-8}, training: {sequence: 256, global_batch: 8}, strategy: {ep: 2}}");
   }
 
@@ -52,10 +51,10 @@ TEST_F(NamedModel, ANameInOtherCapitalsAndSignsIsTheCataloguesWhereTheShapeIs) {
 
 TEST_F(NamedModel, WhatIsTakenOverIsTold) {
   const spec::Job j = job("Fancy-8x1B", ", window: 64, bias: false", ", router_bias: false");
-  EXPECT_THAT(std::vector(j.assumptions.begin(), j.assumptions.begin() + 3),
-              ElementsAre("model.qk_norm: width (fancy-8x1b's, which it is by name and shape)",
-                          "model.moe.groups: 2 (fancy-8x1b's, which it is by name and shape)",
-                          "dp: 8 (ranks / (tp cp pp))"));
+  EXPECT_THAT(
+      std::vector(j.assumptions.begin(), j.assumptions.begin() + 3),
+      ElementsAre("model.qk_norm: width (fancy-8x1b's, which it is by name and shape)",
+                  "model.moe.groups: 2 (fancy-8x1b's, which it is by name and shape)", "dp: 8 (ranks / (tp cp pp))"));
 }
 
 TEST_F(NamedModel, WhatIsWrittenStays) {
