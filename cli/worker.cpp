@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/worker.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
@@ -36,7 +37,13 @@ std::vector<real::Ended> run_workers(int ranks, std::vector<std::string> words) 
 
 int verdict_on(const std::vector<real::Ended>& failures) {
   if (failures.empty()) return kAnswered;
-  const real::Ended& first = failures.front();
+  // Of those that ended at once the one that knows why, before those that only saw another end.
+  const auto knows = [](const real::Ended& one) {
+    const int status = one.exit_status;
+    return status == real::kWorkerInputWrong || status == real::kWorkerNoGpu || status == real::kWorkerNotLoadable;
+  };
+  const auto found = std::ranges::find_if(failures, knows);
+  const real::Ended& first = found == failures.end() ? failures.front() : *found;
   switch (first.exit_status) {
     case real::kWorkerInputWrong: return kInputIsWrong;
     case real::kWorkerNoGpu: return kDeviceFailed;  // the worker has said why

@@ -329,16 +329,17 @@ Tensor CpuBackend::host_copy(const Tensor& from, Meaning to) {
 }
 
 Tensor CpuBackend::to_drive(const Tensor& of_host) {
-  if (!scratch_) scratch_ = std::make_shared<ScratchFolder>();
-  auto file = std::make_shared<DriveFile>(scratch_, true);
-  file->write(std::as_bytes(numbers(of_host)));
-  return {std::move(file), 0, of_host.count, of_host.meaning};
+  if (!drive_) drive_ = std::make_shared<DriveFile>();
+  const auto bytes = std::as_bytes(numbers(of_host));
+  auto piece = std::make_shared<DrivePiece>(drive_, static_cast<std::int64_t>(bytes.size()), true);
+  piece->write(bytes);
+  return {std::move(piece), 0, of_host.count, of_host.meaning};
 }
 
 Tensor CpuBackend::from_drive(const Tensor& of_drive) {
   auto memory = std::make_shared<Memory>();
   memory->numbers.resize(static_cast<std::size_t>(of_drive.count));
-  static_cast<const DriveFile&>(*of_drive.storage)
+  static_cast<const DrivePiece&>(*of_drive.storage)
       .read(of_drive.offset * static_cast<std::int64_t>(sizeof(double)),
             std::as_writable_bytes(std::span(memory->numbers)));
   return {std::move(memory), 0, of_drive.count, of_drive.meaning};

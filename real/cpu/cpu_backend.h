@@ -149,7 +149,7 @@ class CpuBackend final : public Backend {
  private:
   World& world_;
   Stopwatch watch_;
-  std::shared_ptr<ScratchFolder> scratch_;  // tensors may outlive the backend
+  std::shared_ptr<DriveFile> drive_;  // tensors may outlive the backend
   std::shared_ptr<Ledger> ledger_ = std::make_shared<Ledger>();
 };
 

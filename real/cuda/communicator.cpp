@@ -26,6 +26,7 @@ Communicator::Communicator(const World& world) {
   }
   const std::string bytes = world.store->get("nccl-id", world.patience.join);
   std::memcpy(id.internal, bytes.data(), sizeof id.internal);
+  const HostCall::Scope held(*world.call, "ncclCommInitRank", world.patience.join);
   check(ncclCommInitRank(&comm_, world.identity.world, id, world.identity.rank), "ncclCommInitRank");
 }
 

@@ -72,11 +72,14 @@ Reading Nvml::read(const std::string& pci_bus_id) const {
   unsigned sm = 0, memory = 0, milliwatts = 0, celsius = 0;
   unsigned long long reasons = 0;
   nvml.check(nvml.handle_by_bus(pci_bus_id.c_str(), &card), "nvmlDeviceGetHandleByPciBusId");
-  nvml.check(nvml.clock(card, kClockSm, &sm), "nvmlDeviceGetClockInfo");
-  nvml.check(nvml.clock(card, kClockMemory, &memory), "nvmlDeviceGetClockInfo");
-  nvml.check(nvml.power(card, &milliwatts), "nvmlDeviceGetPowerUsage");
-  nvml.check(nvml.temperature(card, kSensorGpu, &celsius), "nvmlDeviceGetTemperature");
-  nvml.check(nvml.reasons(card, &reasons), "nvmlDeviceGetCurrentClocksEventReasons");
+  const auto told = [](Status status, auto& figure) {
+    if (status != kSuccess) figure = 0;
+  };
+  told(nvml.clock(card, kClockSm, &sm), sm);
+  told(nvml.clock(card, kClockMemory, &memory), memory);
+  told(nvml.power(card, &milliwatts), milliwatts);
+  told(nvml.temperature(card, kSensorGpu, &celsius), celsius);
+  told(nvml.reasons(card, &reasons), reasons);
   return {.sm_clock = base::Hertz(sm * 1e6),
           .memory_clock = base::Hertz(memory * 1e6),
           .power = base::Watts(milliwatts / 1e3),

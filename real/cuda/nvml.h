@@ -10,6 +10,7 @@
 
 namespace real {
 
+/// A figure is 0 where the driver does not tell it: a slice of a card (MIG) and some virtual ones have no power.
 struct Reading {
   base::Hertz sm_clock, memory_clock;
   base::Watts power;

@@ -6,86 +6,79 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
-#include <string>
+#include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "core/base/fault.h"
 
 namespace real {
 namespace {
 
-[[noreturn]] void fail(const char* what, const std::filesystem::path& file, const char* why) {
-  throw base::DeviceError("offloading to drives: cannot " + std::string(what) + " '" + file.string() + "': " + why);
+[[noreturn]] void fail(const char* what, const std::string& folder, const char* why) {
+  throw base::DeviceError("offloading to drives: cannot " + std::string(what) + " a file in '" + folder + "': " + why);
 }
 
-class Opened {
- public:
-  Opened(const std::filesystem::path& file, int flags, const char* what)
-      : file_(file), what_(what), handle_(open(file.c_str(), flags | O_CLOEXEC, 0600)) {
-    if (handle_ < 0) fail(what_, file_, std::strerror(errno));
+/// Calls moves(done so far), which tells how many bytes the drive took, until all have been.
+template <class Moves>
+void all(std::size_t bytes, const char* what, const std::string& folder, Moves moves) {
+  for (std::size_t done = 0; done < bytes;) {
+    const ssize_t moved = moves(done);
+    if (moved < 0 && errno == EINTR) continue;
+    if (moved < 0) fail(what, folder, std::strerror(errno));
+    if (moved == 0) fail(what, folder, "it ends too early");
+    done += static_cast<std::size_t>(moved);
   }
-  ~Opened() { close(handle_); }
-  Opened(const Opened&) = delete;
-  int handle() const { return handle_; }
-  void check(bool done) const {
-    if (!done) fail(what_, file_, std::strerror(errno));
-  }
-  /// Calls moves(done so far), which tells how many bytes the drive took, until all have been.
-  template <class Moves>
-  void all(std::size_t bytes, Moves moves) const {
-    for (std::size_t done = 0; done < bytes;) {
-      const ssize_t moved = moves(done);
-      if (moved < 0 && errno == EINTR) continue;
-      check(moved >= 0);
-      if (moved == 0) fail(what_, file_, "it ends too early");
-      done += static_cast<std::size_t>(moved);
-    }
-  }
-
- private:
-  const std::filesystem::path& file_;
-  const char* what_;
-  int handle_;
-};
+}
 
 }  // namespace
 
-ScratchFolder::ScratchFolder() {
-  std::string name = (std::filesystem::temp_directory_path() / "forerun-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) fail("make the folder", name, std::strerror(errno));
-  folder_ = name;
+DriveFile::DriveFile() {
+  std::error_code error;
+  folder_ = std::filesystem::temp_directory_path(error).string();
+  if (error) fail("make", std::getenv("TMPDIR"), error.message().c_str());  // none is set: /tmp is there
+  std::string name = folder_ + "/forerun-XXXXXX";
+  handle_ = mkostemp(name.data(), O_CLOEXEC);
+  if (handle_ < 0) fail("make", folder_, std::strerror(errno));
+  unlink(name.c_str());
 }
 
-ScratchFolder::~ScratchFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
+DriveFile::~DriveFile() { close(handle_); }
+
+std::int64_t DriveFile::take(std::int64_t bytes) {
+  const std::lock_guard lock(guard_);
+  if (const auto found = free_.find(bytes); found != free_.end()) return free_.extract(found).mapped();
+  const std::int64_t at = end_;
+  end_ += bytes;
+  return at;
 }
 
-DriveFile::DriveFile(std::shared_ptr<ScratchFolder> folder, bool through_cache)
-    : folder_(std::move(folder)), file_(folder_->next_file()), through_cache_(through_cache) {}
-
-DriveFile::~DriveFile() {
-  std::error_code ignored;
-  std::filesystem::remove(file_, ignored);
+void DriveFile::give_back(std::int64_t offset, std::int64_t bytes) {
+  const std::lock_guard lock(guard_);
+  free_.emplace(bytes, offset);
 }
 
-void DriveFile::write(std::span<const std::byte> bytes) const {
-  const Opened file(file_, O_WRONLY | O_CREAT | O_TRUNC, "write");
-  file.all(bytes.size(), [&](std::size_t done) {
-    return pwrite(file.handle(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
+DrivePiece::DrivePiece(std::shared_ptr<DriveFile> file, std::int64_t bytes, bool through_cache)
+    : file_(std::move(file)), at_(file_->take(bytes)), bytes_(bytes), through_cache_(through_cache) {}
+
+DrivePiece::~DrivePiece() { file_->give_back(at_, bytes_); }
+
+void DrivePiece::write(std::span<const std::byte> bytes) const {
+  all(bytes.size(), "write", file_->folder(), [&](std::size_t done) {
+    return pwrite(file_->handle(), bytes.data() + done, bytes.size() - done, at_ + static_cast<off_t>(done));
   });
   if (through_cache_) return;
-  file.check(fdatasync(file.handle()) == 0);
-  posix_fadvise(file.handle(), 0, 0, POSIX_FADV_DONTNEED);
+  if (fdatasync(file_->handle()) != 0) fail("write", file_->folder(), std::strerror(errno));
+  posix_fadvise(file_->handle(), at_, bytes_, POSIX_FADV_DONTNEED);
 }
 
-void DriveFile::read(std::int64_t offset, std::span<std::byte> to) const {
-  const Opened file(file_, O_RDONLY, "read");
-  file.all(to.size(), [&](std::size_t done) {
-    return pread(file.handle(), to.data() + done, to.size() - done, offset + static_cast<off_t>(done));
+void DrivePiece::read(std::int64_t offset, std::span<std::byte> to) const {
+  all(to.size(), "read", file_->folder(), [&](std::size_t done) {
+    return pread(file_->handle(), to.data() + done, to.size() - done, at_ + offset + static_cast<off_t>(done));
   });
-  if (!through_cache_) posix_fadvise(file.handle(), 0, 0, POSIX_FADV_DONTNEED);
+  if (!through_cache_) posix_fadvise(file_->handle(), at_, bytes_, POSIX_FADV_DONTNEED);
 }
 
 }  // namespace real

@@ -1,46 +1,59 @@
-// real/executor/drive_file.h -- tensors in files, as offloading to NVMe leaves them: a file for each, in a scratch
-// folder that goes with the last of them. TMPDIR says on which drive. SPDX-License-Identifier: Apache-2.0
+// real/executor/drive_file.h -- tensors on a drive, as offloading to NVMe leaves them: pieces of one file, which has no
+// name, so that it goes with the process however that ends. TMPDIR says on which drive.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>
-#include <filesystem>
+#include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <span>
+#include <string>
 
 #include "real/executor/tensor.h"
 
 namespace real {
 
-/// A fresh folder among the system's temporary ones. Throws base::DeviceError where none can be made.
-class ScratchFolder {
+/// Pieces may be taken and given back on any thread.
+class DriveFile {
  public:
-  ScratchFolder();
-  ~ScratchFolder();
-  ScratchFolder(const ScratchFolder&) = delete;
-  std::filesystem::path next_file() { return folder_ / std::to_string(files_++); }
+  /// Throws base::DeviceError where none can be made among the system's temporary files.
+  DriveFile();
+  ~DriveFile();
+  DriveFile(const DriveFile&) = delete;
+
+  /// Where `bytes` may be written: where as many were before, or behind all others.
+  std::int64_t take(std::int64_t bytes);
+  void give_back(std::int64_t offset, std::int64_t bytes);
+  int handle() const { return handle_; }
+  const std::string& folder() const { return folder_; }  // that it is in
 
  private:
-  std::filesystem::path folder_;
-  int files_ = 0;
+  std::string folder_;
+  int handle_ = -1;
+  std::mutex guard_;
+  std::int64_t end_ = 0;
+  std::multimap<std::int64_t, std::int64_t> free_;  // offsets by size: those of tensors come again in every step
 };
 
-/// A file that is removed with its tensor. Nothing is in it before write().
-class DriveFile final : public Storage {
+/// A tensor's. Nothing is in it before write().
+class DrivePiece final : public Storage {
  public:
   /// `through_cache`: pages stay in the host's memory, from which they are read back. Otherwise write() returns when
   /// the drive has them, and read() takes them from there.
-  DriveFile(std::shared_ptr<ScratchFolder> folder, bool through_cache);
-  ~DriveFile() override;
-  DriveFile(const DriveFile&) = delete;
+  DrivePiece(std::shared_ptr<DriveFile> file, std::int64_t bytes, bool through_cache);
+  ~DrivePiece() override;
+  DrivePiece(const DrivePiece&) = delete;
 
-  /// Both throw base::DeviceError where the drive does not do it, and may be called on any thread.
+  // Both throw base::DeviceError where the drive does not do it, and may be called on any thread. REQUIRES: what is
+  // written or read lies within the piece.
   void write(std::span<const std::byte> bytes) const;
-  /// From `offset` bytes on.
   void read(std::int64_t offset, std::span<std::byte> to) const;
 
  private:
-  std::shared_ptr<ScratchFolder> folder_;
-  std::filesystem::path file_;
+  std::shared_ptr<DriveFile> file_;
+  std::int64_t at_, bytes_;
   bool through_cache_;
 };
 

@@ -47,6 +47,29 @@ ncclComm_t GpuBackend::communicator(int channel) const {
   return found->get();
 }
 
+/// Uses every channel once, in one order on all ranks. NCCL connects two ranks at their first message and keeps the
+/// host until both have called: first messages of a Plan that cross on two channels (DualPipe's) would keep two hosts
+/// for ever. It takes memory for it, too, which in a step may be the pool's.
+void GpuBackend::connect() {
+  const Tensor one = allocate(1, kNumbers);
+  fill(one, 0);
+  for (std::size_t i = 0; i < memberships_.size(); ++i) {
+    const Membership& members = memberships_[i];
+    if (!communicators_[i] || members.ranks.size() < 2) continue;
+    const int channel = static_cast<int>(i);
+    launch([&] {
+      if (!members.one_way) {
+        check(ncclAllReduce(at(one), at(one), 1, ncclFloat, ncclSum, communicator(channel), raw()), "ncclAllReduce");
+      } else if (members.key == 0) {
+        put_in(channel, 1, one);
+      } else {
+        take_out(channel, 0, one);
+      }
+    });
+    host_waits();
+  }
+}
+
 int GpuBackend::place_of(int channel, int rank) const {
   return memberships_[static_cast<std::size_t>(channel)].place_of(rank);
 }

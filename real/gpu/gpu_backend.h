@@ -236,6 +236,7 @@ class GpuBackend final : public Backend {
   // Ranks (collectives.cpp).
   ncclComm_t communicator(int channel) const;
   int place_of(int channel, int rank) const;
+  void connect();
   void put_in(int channel, int peer, const Tensor&);  // a message, by the peer's place
   void take_out(int channel, int peer, const Tensor&);
 
@@ -247,7 +248,7 @@ class GpuBackend final : public Backend {
   EventBoard board_;
   Recycler recycler_{streams_, board_};
   HostPool host_pool_{streams_};
-  std::shared_ptr<ScratchFolder> scratch_;  // of what is on drives
+  std::shared_ptr<DriveFile> drive_;  // of what is offloaded there
   std::shared_ptr<DriveFaults> drive_faults_ = std::make_shared<DriveFaults>();
   std::array<Event, plan::kEvents> events_;
   std::array<Event, plan::kStreams> joined_;
@@ -284,6 +285,7 @@ class GpuBackend final : public Backend {
 template <class Launch>
 void GpuBackend::launch(Launch give) {
   launched_ = true;
+  const HostCall::Scope held(*world_.call, "a launch", world_.patience.message);
   try {
     give();
   } catch (const kernels::DeviceError& error) {

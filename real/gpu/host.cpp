@@ -184,22 +184,22 @@ Tensor GpuBackend::host_copy(const Tensor& from, Meaning to) {
   return out;
 }
 
-/// The file lives until it has been written, wherever the tensor has gone.
+/// The piece lives until it has been written, wherever the tensor has gone.
 Tensor GpuBackend::to_drive(const Tensor& of_host) {
-  if (!scratch_) scratch_ = std::make_shared<ScratchFolder>();
-  const auto file = std::make_shared<DriveFile>(scratch_, false);
-  on_host({of_host},
-          [faults = drive_faults_, file, from = bytes(of_host)] { faults->run([&] { file->write(from); }); });
-  return {file, 0, of_host.count, of_host.meaning};
+  if (!drive_) drive_ = std::make_shared<DriveFile>();
+  const std::span<const std::byte> from = bytes(of_host);
+  const auto piece = std::make_shared<DrivePiece>(drive_, static_cast<std::int64_t>(from.size()), false);
+  on_host({of_host}, [faults = drive_faults_, piece, from] { faults->run([&] { piece->write(from); }); });
+  return {piece, 0, of_host.count, of_host.meaning};
 }
 
 Tensor GpuBackend::from_drive(const Tensor& of_drive) {
   const Tensor out{std::make_shared<HostMemory>(std::max<std::size_t>(size_of(of_drive), 1), host_pool_), 0,
                    of_drive.count, of_drive.meaning};
-  const auto file = std::static_pointer_cast<DriveFile>(of_drive.storage);
+  const auto piece = std::static_pointer_cast<DrivePiece>(of_drive.storage);
   const std::int64_t offset = of_drive.offset * bytes_of(of_drive.meaning);
   on_host({out},
-          [faults = drive_faults_, file, offset, to = bytes(out)] { faults->run([&] { file->read(offset, to); }); });
+          [faults = drive_faults_, piece, offset, to = bytes(out)] { faults->run([&] { piece->read(offset, to); }); });
   return out;
 }
 

@@ -34,6 +34,7 @@ void time_steps(Rank& rank, const Steps& steps) {
   }
   pool.ledger().begin_step();
   if (steps.captured) {
+    pool.trim();  // graphs have memory of their own, which is beside what the pool keeps
     rank.world.store->barrier("captured step", rank.world.patience.message);
     rank.backend.capture_next_step();
     rank.step();
@@ -66,7 +67,7 @@ RankTrace record_step(Rank& rank, trace::Trace frame) {
 RankRun run_rank(World& world, const spec::Job& job, const plan::Plan& plan, const DeviceFacts& device,
                  const Tokens& tokens, const Steps& steps) {
   const int self = world.identity.rank;
-  const Communicator everyone(world);
+  Communicator everyone(world);
   GpuBackend backend(world, device.index, everyone, memberships(plan::Context(job), plan, self));
   const plan::Role& role = plan.roles[static_cast<std::size_t>(plan.axes.stage_of(self))];
   Marks marks(plan, role);
@@ -82,6 +83,7 @@ RankRun run_rank(World& world, const spec::Job& job, const plan::Plan& plan, con
     // Before the backend goes: that would wait for the others, who do not know yet.
     world.store->abort(error.what());
     backend.give_up();
+    everyone.abort();
     throw;
   }
   out.plain_attention.assign(backend.plain_attention().begin(), backend.plain_attention().end());

@@ -46,8 +46,9 @@ void Waiter::until(const Event& event) const {
                         world_.identity.rank, base::human(world_.patience.message)));
       }
     }
-  } catch (...) {
-    give_up_();  // else freeing a communicator would wait for the lost rank
+  } catch (const std::exception& error) {
+    world_.store->abort(error.what());  // first: giving up may itself wait for the others, who do not know yet
+    give_up_();                         // else freeing a communicator would wait for the lost rank
     throw;
   }
 }

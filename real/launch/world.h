@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/units.h"
+#include "real/launch/host_call.h"
 #include "real/launch/identity.h"
 #include "real/launch/store.h"
 #include "real/launch/transport.h"
@@ -27,7 +28,8 @@ struct World {
   Identity identity;
   Patience patience;
   std::unique_ptr<Store> store;
-  std::unique_ptr<Transport> transport;  // uses the store, and is destroyed before it
+  std::unique_ptr<Transport> transport;                           // uses the store, and is destroyed before it
+  std::unique_ptr<HostCall> call = std::make_unique<HostCall>();  // that this rank is in
 };
 
 /// Meets the other processes at rank 0's store and connects each with each. Throws base::DeviceError: "only 2 of 4

@@ -20,10 +20,14 @@ std::int64_t total(const Ledger::ByCategory& bytes) {
 std::string human(std::int64_t bytes) { return base::human(base::Bytes(static_cast<double>(bytes))); }
 
 std::string condition_line(std::size_t rank, const Condition& c) {
-  std::string slowed;
-  for (const std::string& reason : c.slowed_by) slowed += (slowed.empty() ? ", slowed by " : ", ") + reason;
-  return fmt::format("GPU         rank {}: {}, SMs {}, memory {}, {}, {} degrees Celsius{}\n", rank, c.gpu,
-                     base::human(c.sm_clock), base::human(c.memory_clock), base::human(c.power), c.celsius, slowed);
+  std::string out = fmt::format("GPU         rank {}: {}", rank, c.gpu);
+  if (c.sm_clock.si() > 0) out += ", SMs " + base::human(c.sm_clock);
+  if (c.memory_clock.si() > 0) out += ", memory " + base::human(c.memory_clock);
+  if (c.power.si() > 0) out += ", " + base::human(c.power);
+  if (c.celsius > 0) out += fmt::format(", {} degrees Celsius", c.celsius);
+  for (const std::string& reason : c.slowed_by)
+    out += (&reason == &c.slowed_by.front() ? ", slowed by " : ", ") + reason;
+  return out + '\n';
 }
 
 Json by_category(const Ledger::ByCategory& bytes) {
@@ -42,11 +46,12 @@ Json json_of(const MemoryUse& memory) {
 }
 
 Json json_of(const Condition& c) {
+  const auto told = [](auto figure) { return figure > 0 ? Json(figure) : Json(); };
   return {{"gpu", c.gpu},
-          {"sm_clock_hz", c.sm_clock.si()},
-          {"memory_clock_hz", c.memory_clock.si()},
-          {"power_w", c.power.si()},
-          {"celsius", c.celsius},
+          {"sm_clock_hz", told(c.sm_clock.si())},
+          {"memory_clock_hz", told(c.memory_clock.si())},
+          {"power_w", told(c.power.si())},
+          {"celsius", told(c.celsius)},
           {"slowed_by", c.slowed_by}};
 }
 

@@ -11,7 +11,7 @@
 
 namespace real {
 
-/// A rank's card, as it was when the last step had ended.
+/// A rank's card, as it was when the last step had ended; a figure is 0 where the driver does not tell it.
 struct Condition {
   std::string gpu;  // "NVIDIA H200"
   base::Hertz sm_clock, memory_clock;

@@ -10,10 +10,14 @@ namespace {
 
 using Channels = plan::Channel::Kind;
 
+bool is_edge(const plan::Channel& channel) {
+  return channel.kind == Channels::forward_edge || channel.kind == Channels::backward_edge;
+}
+
 std::vector<int> ranks_of(const Place& place, const plan::Channel& channel, int number) {
-  const bool edge =
+  const bool pair =
       channel.kind != Channels::group && channel.kind != Channels::model && channel.kind != Channels::stages;
-  if (!edge) return place.group(number).ranks;
+  if (!pair) return place.group(number).ranks;
   if (place.stage() != channel.from && place.stage() != channel.to) return {};
   return {place.neighbour(channel.from), place.neighbour(channel.to)};
 }
@@ -34,6 +38,7 @@ std::vector<Membership> memberships(const plan::Context& c, const plan::Plan& pl
     if (one.ranks.empty()) continue;
     one.color = one.ranks.front();
     one.key = one.place_of(rank);
+    one.one_way = is_edge(plan.channels[i]);
   }
   return out;
 }

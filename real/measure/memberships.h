@@ -15,6 +15,7 @@ struct Membership {
   std::optional<int> color;  // equal for the members of one communicator: the first of them. None: not a member
   int key = 0;               // place among them
   std::vector<int> ranks;    // all of them, in the order of their keys
+  bool one_way = false;      // an edge of the pipeline: the first sends, the second receives
 
   int place_of(int rank) const;  // -1: not a member
 };

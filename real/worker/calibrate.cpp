@@ -12,9 +12,9 @@
 #include "core/config/catalogue.h"
 #include "real/calibrate/run.h"
 #include "real/gpu/bench/gpu_bench.h"
+#include "real/launch/watchdog.h"
 #include "real/worker/command.h"
 #include "real/worker/library_versions.h"
-#include "real/worker/watchdog.h"
 
 namespace worker {
 namespace {
@@ -127,7 +127,7 @@ std::string run(real::World& world, const std::vector<std::string>& words) {
     refuse("--collectives", "wants several GPUs", "start a rank for each");
   }
   expect_even_nodes(world.identity);
-  const Watchdog watchdog(world);
+  const real::Watchdog watchdog(world);
   const real::DeviceFacts device = real::facts(world.identity.local_rank % real::device_count());
   if (real::pose_as_machines_if_cards_are_shared(world, device.uuid)) {
     throw base::DeviceError(

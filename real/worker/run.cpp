@@ -19,13 +19,13 @@
 #include "real/cupti/collector.h"
 #include "real/executor/token_file.h"
 #include "real/gpu/rank_run.h"
+#include "real/launch/watchdog.h"
 #include "real/measure/measurement.h"
 #include "real/measure/supported.h"
 #include "real/memory/planned.h"
 #include "real/trace/trace_file.h"
 #include "real/worker/command.h"
 #include "real/worker/run_options.h"
-#include "real/worker/watchdog.h"
 
 namespace worker {
 namespace {
@@ -180,7 +180,7 @@ std::string run(real::World& world, const std::vector<std::string>& words) {
                              {}}});
   }
   if (!options.trace.empty()) real::expect_no_other_profiler();  // or it would be told when all steps are done
-  const Watchdog watchdog(world);
+  const real::Watchdog watchdog(world);
   const real::DeviceFacts device = real::facts(world.identity.local_rank % real::device_count());
   const bool shared = real::pose_as_machines_if_cards_are_shared(world, device.uuid);
   const real::CurrentDevice current(device.index);

@@ -15,6 +15,7 @@
 #include "real/cuda/nvml.h"
 #include "real/cuda/pool.h"
 #include "real/cupti/collector.h"
+#include "real/launch/watchdog.h"
 #include "real/trace/measured.h"
 #include "real/worker/command.h"
 
@@ -120,6 +121,7 @@ std::string condition(const Bench& bench) {
 
 std::string run(real::World& world, const std::vector<std::string>&) {
   const int devices = real::device_count();
+  const real::Watchdog watchdog(world);
   const real::DeviceFacts device = real::facts(world.identity.local_rank % devices);
   const bool shared = real::pose_as_machines_if_cards_are_shared(world, device.uuid);
   std::string out = fmt::format("GPU: {}, compute capability {}.{}, {} SMs, {}\n", device.name, device.major,

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 #include <nccl.h>
 
+#include <atomic>
 #include <barrier>
+#include <chrono>
 #include <functional>
 #include <thread>
 #include <vector>
@@ -99,19 +101,41 @@ TEST(Nccl, SendsInGroupsWithoutAnOrder) {
   EXPECT_THAT(failures, ElementsAre("", "", ""));
 }
 
-// Who sends nothing to a rank that does not know of it waits, as in NCCL, which connects the two first.
+// NCCL connects two ranks at their first message, and both hosts wait for it, also where it has no elements.
+TEST(Nccl, AFirstMessageKeepsTheHostUntilItsOtherSideIsCalled) {
+  std::atomic<bool> returned = false;
+  const auto failures = on_ranks(2, [&](Rank& r) {
+    if (r.rank == 0) {
+      ncclSend(r.in, 0, ncclFloat, 1, r.comm, r.stream);
+      returned = true;
+    } else {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      EXPECT_FALSE(returned);
+      ncclRecv(r.out, 0, ncclFloat, 0, r.comm, r.stream);
+    }
+    EXPECT_EQ(cudaStreamSynchronize(r.stream), cudaSuccess);
+  });
+  EXPECT_THAT(failures, ElementsAre("", ""));
+}
+
+// Once they are connected a message waits on the stream alone, for its other side.
 TEST(Nccl, AMessageOfNoElementsWantsItsOtherSide) {
   std::barrier both(2);
   const auto failures = on_ranks(2, [&](Rank& r) {
+    const auto message = [&] {
+      r.rank == 0 ? ncclSend(r.in, 0, ncclFloat, 1, r.comm, r.stream)
+                  : ncclRecv(r.out, 0, ncclFloat, 0, r.comm, r.stream);
+    };
+    message();
     if (r.rank == 0) {
       cudaEvent_t sent = nullptr;
       cudaEventCreateWithFlags(&sent, cudaEventDisableTiming);
-      ncclSend(r.in, 0, ncclFloat, 1, r.comm, r.stream);
+      message();
       cudaEventRecord(sent, r.stream);
       for (int i = 0; i < 100; ++i) EXPECT_EQ(cudaEventQuery(sent), cudaErrorNotReady);
     }
     both.arrive_and_wait();
-    if (r.rank == 1) ncclRecv(r.out, 0, ncclFloat, 0, r.comm, r.stream);
+    if (r.rank == 1) message();
     EXPECT_EQ(cudaStreamSynchronize(r.stream), cudaSuccess);
   });
   EXPECT_THAT(failures, ElementsAre("", ""));

@@ -81,11 +81,19 @@ void reduce_scatter(Task& task) {
 void all_reduce_shards(Task& task) {
   const Axis shards = axis_of(task) == Axis::replicate ? Axis::shard : Axis::expert_shard;
   if (task.rank.place.size(shards) == 1) return all_reduce_carried(task, next_gradients(task, shards));
+  std::int64_t all = 0;
+  for (const Parameter* p : task.rank.scattered) all += p->owned.length;
+  const Tensor packed = task.backend.allocate(all, of_gradients(task));
+  std::int64_t at = 0;
   for (Parameter* p : task.rank.scattered) {
-    const Tensor sum = task.backend.allocate(p->owned.length, of_gradients(task));
-    task.backend.copy(task.read(p->scattered, p->name), sum);
-    task.backend.all_reduce(task.group(), Sum::add, sum);
-    add_reduced(task, *p, sum);
+    task.backend.copy(task.read(p->scattered, p->name), packed.part(at, p->owned.length));
+    at += p->owned.length;
+  }
+  task.backend.all_reduce(task.group(), Sum::add, packed);
+  at = 0;
+  for (Parameter* p : task.rank.scattered) {
+    add_reduced(task, *p, packed.part(at, p->owned.length));
+    at += p->owned.length;
   }
   task.rank.summed = task.rank.scattered;
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "tests/emulated_gpu/device.h"
@@ -20,6 +21,7 @@ struct Member {
   std::uint64_t given = 0, done = 0;  // groups of calls
   std::uint64_t collectives = 0, splits = 0;
   std::map<int, std::uint64_t> sent, received;  // by peer
+  std::set<Meeting::Side> called;               // the first time is over
   bool aborted = false;
 };
 

@@ -4,6 +4,7 @@
 
 #include <nccl.h>
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -56,6 +57,17 @@ class Meeting {
   /// What the rank gets when all that it needs has been brought; it asks no more then. A sender waits for who
   /// receives, as NCCL does with what does not fit its buffers.
   virtual std::optional<Bytes> result(int rank, const Call&) = 0;
+
+  /// Which side of the messages from one rank to another.
+  struct Side {
+    int from, to;
+    Kind kind;
+    auto operator<=>(const Side&) const = default;
+    Side other() const { return {from, to, kind == Kind::send ? Kind::receive : Kind::send}; }
+  };
+  /// A rank has called its side for the first time; whether that side has been.
+  virtual void call_first(const Side&) = 0;
+  virtual bool has_called(const Side&) = 0;
 
   /// Blocks until all ranks have come. Throws Fault when one does not come.
   void join(int rank) { gather(0, {.color = 0, .key = 0, .rank = rank}); }

@@ -20,9 +20,26 @@ thread_local cudaStream_t grouped_on = nullptr;
 
 ncclResult_t status_of(cudaError_t status) { return status == cudaSuccess ? ncclSuccess : ncclUnhandledCudaError; }
 
+/// The first message of one rank to another keeps the host until both have called: NCCL connects the two.
+void connect(Member& member, const std::vector<Call>& calls) {
+  std::vector<Meeting::Side> first;
+  for (const Call& c : calls) {
+    if ((c.kind != Kind::send && c.kind != Kind::receive) || c.peer == member.rank) continue;
+    const Meeting::Side side =
+        c.kind == Kind::send ? Meeting::Side{member.rank, c.peer, c.kind} : Meeting::Side{c.peer, member.rank, c.kind};
+    if (!member.called.insert(side).second) continue;
+    member.meeting->call_first(side);
+    first.push_back(side);
+  }
+  for (const Meeting::Side& side : first) {
+    member.device->until([&] { return member.aborted || member.meeting->has_called(side.other()); });
+  }
+}
+
 ncclResult_t give(std::shared_ptr<Member> member, std::vector<Call> calls, cudaStream_t stream) {
   return status_of(call([&] {
     if (&Device::current() != member->device) throw Fault("a communicator of another GPU");
+    connect(*member, calls);
     member->device->give(stream_of(stream), group_of(member, calls));
   }));
 }

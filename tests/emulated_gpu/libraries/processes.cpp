@@ -90,6 +90,12 @@ class Processes final : public Meeting {
     return result_of(call, rank, all);
   }
 
+  void call_first(const Side& side) override { write(called(side), ""); }
+  bool has_called(const Side& side) override {
+    throw_if_broken();
+    return fs::exists(called(side));
+  }
+
   /// The last one takes the folder away.
   void leave(int rank) override {
     if (!fs::exists(folder_)) return;  // with that of a communicator which this one was split from
@@ -105,6 +111,9 @@ class Processes final : public Meeting {
   fs::path brought(int rank, const Call& call) const { return folder_ / fmt::format("{}.of.{}", call.number, rank); }
   fs::path message(int from, int to, const Call& call) const {
     return folder_ / fmt::format("{}.from.{}.to.{}", call.number, from, to);
+  }
+  fs::path called(const Side& side) const {
+    return folder_ / fmt::format("{}.{}.to.{}", side.kind == Kind::send ? "sends" : "receives", side.from, side.to);
   }
   void throw_if_broken() const {
     if (const auto why = content_of(folder_ / "broken")) throw Fault(*why);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -50,6 +51,16 @@ class Threads final : public Meeting {
     Bytes out = result_of(call, rank, all.brought);
     if (++all.left == ranks()) collectives_.erase(found);
     return out;
+  }
+
+  void call_first(const Side& side) override {
+    const std::lock_guard lock(guard_);
+    called_.insert(side);
+  }
+  bool has_called(const Side& side) override {
+    const std::lock_guard lock(guard_);
+    if (!broken_.empty()) throw Fault(broken_);
+    return called_.contains(side);
   }
 
  private:
@@ -103,6 +114,7 @@ class Threads final : public Meeting {
   std::map<std::uint64_t, Collective> collectives_;
   std::map<std::tuple<int, int, std::uint64_t>, Message> messages_;  // from, to, number
   std::map<std::uint64_t, Splitting> splits_;
+  std::set<Side> called_;
 };
 
 }  // namespace

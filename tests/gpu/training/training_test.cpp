@@ -62,6 +62,11 @@ TEST(Training, PipelineParallel) {
   expect_near(tiny::llama(4), {{"vocabulary over stages", {.pp = 2}, [](spec::Job& j) {
                                   j.strategy.vocab_parallel = spec::VocabParallel::pipeline;
                                 }}});
+  // Its first messages cross: each rank sends on a channel that the other receives on later.
+  expect_near(tiny::gpt(4), {{"dualpipe", {.pp = 2, .schedule = Schedule::dualpipe}, [](spec::Job& j) {
+                                j.training.global_batch = 4;  // an even number of microbatches, two a stage at least
+                                j.training.micro_batch = 1;
+                              }}});
 }
 
 TEST(Training, DataParallel) {

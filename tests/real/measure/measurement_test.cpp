@@ -66,4 +66,16 @@ TEST(Measurement, TheJsonHasTheSameFigures) {
   EXPECT_EQ(json.at("conditions").at(0).at("slowed_by").size(), 2u);
 }
 
+// A slice of a card has no power of its own.
+TEST(Measurement, WhatTheDriverDoesNotTellIsLeftOut) {
+  real::Measurement m = toy();
+  m.conditions[0].power = {};
+  m.conditions[0].celsius = 0;
+  EXPECT_NE(real::text(m).find("memory 2.00 GHz, slowed by power limit, heat\n"), std::string::npos) << real::text(m);
+  const auto condition = nlohmann::json::parse(real::json(m)).at("conditions").at(0);
+  EXPECT_TRUE(condition.at("power_w").is_null());
+  EXPECT_TRUE(condition.at("celsius").is_null());
+  EXPECT_EQ(condition.at("sm_clock_hz"), 1.5e9);
+}
+
 }  // namespace
