@@ -77,6 +77,7 @@ void read_model_code(MapReader& map, spec::Framework& framework) {
   map.read("router_launches", framework.router_launches, 0, 1000);
   map.read("router_gradient_launches", framework.router_gradient_launches, 0, 1000);
   map.read("pads_experts", framework.pads_experts);
+  map.read("rescales_rows", framework.rescales_rows);
   map.read("rows_by_index", framework.rows_by_index);
   map.read("exchange_launches", framework.exchange_launches, 0, 1000);
   map.read("expert_biases", framework.expert_biases);

@@ -111,7 +111,8 @@ Chain cast_chain(const Context& c, std::int64_t elements, int layouts) {
     case Scales::delayed:
     case Scales::block: return chain(n, e, layouts * b, 1);
     case Scales::tensor: return chain(n, 2 * e, layouts * b, 2);  // the largest first, then the cast
-    case Scales::row: return chain(n, layouts * e, layouts * b, layouts);
+    // A row's largest number is found as it is cast; a column's, over all tokens, in a pass before that.
+    case Scales::row: return chain(n, (2 * layouts - 1) * e, layouts * b, 2 * layouts - 1);
     case Scales::mx:
       return chain(n, e + layouts / 32.0, layouts * (b + 1.0 / 32), 2);  // scales put in tiles
     // Largest; then each layout by itself, for the one along the tokens is turned by a Hadamard matrix; scales in
@@ -119,6 +120,14 @@ Chain cast_chain(const Context& c, std::int64_t elements, int layouts) {
     case Scales::nvfp4: return chain(n, e + layouts * (e + 1.0 / 16), layouts * (b + 1.0 / 16), 2 + layouts);
   }
   return {};
+}
+
+Chain rescale_chain(const Context& c, std::int64_t elements, int kernels, int layer) {
+  if (!c.job.framework.rescales_rows || !narrow(c, layer) || scales_of(c) != Scales::row) return {{}, 0};
+  const double bytes = static_cast<double>(elements) * static_cast<double>(c.element);
+  return {MemoryBound{MemoryBound::Kind::elementwise, static_cast<std::int64_t>(bytes),
+                      static_cast<std::int64_t>(bytes), kernels},
+          kernels};
 }
 
 void cast_for_attention(const Context& c, SegmentBuilder& out, bool backward) {

@@ -65,6 +65,10 @@ double gathered_bytes(const Context&, bool gradient);
 /// Casts `elements` numbers to `layouts` layouts. REQUIRES: precision below 16 bits.
 Chain cast_chain(const Context&, std::int64_t elements, int layouts);
 
+/// Rowwise, where the framework has no kernel that sums in fp32 and scales rows and columns: the results of `kernels`
+/// matmuls, `elements` in all, are scaled behind them. No kernels: nothing is.
+Chain rescale_chain(const Context&, std::int64_t elements, int kernels, int layer);
+
 /// The cast in front of an attention in fp8: of queries, keys and values; backward, of the output's gradient. Does
 /// nothing where it is not narrow.
 void cast_for_attention(const Context&, SegmentBuilder&, bool backward);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plan/tensor_parallel.h"
 
+#include <algorithm>
+
 #include "core/plan/adapters.h"
 #include "core/plan/autocast.h"
 #include "core/plan/elementwise.h"
@@ -178,20 +180,32 @@ void TensorParallel::row_product(const Linear& linear, bool reduces) {
   collective(kind, elements, reduce);
 }
 
+/// Of what `parts` matmuls of the linear have left.
+void TensorParallel::rescale(SegmentBuilder& out, const Linear& linear, std::int64_t elements, int parts,
+                             const char* what) {
+  if (linear.wide || linear.rows > 0) return;
+  const Chain scaled = rescale_chain(c_, elements, parts, out_.layer);
+  if (scaled.launches > 0) out.compute(scaled.work, called(linear, what), scaled.launches);
+}
+
 void TensorParallel::input_gradient(const Linear& linear) {
   if (linear.rows > 0) {
     const spec::Dtype dtype = linear.wide ? c_.storage : matmul_dtype(c_, out_.layer);
     out_.compute(Matmul{linear.rows, linear.in, linear.out, linear.experts, dtype, c_.storage, false,
                         linear.experts > 1, promotes(dtype), Matmul::Pass::input_gradient},
                  called(linear, "input gradient"));
-    return;
+    return;  // kernels for experts scale rows and columns themselves
   }
-  if (linear.parts[0] == 0) return matmul(c_.tokens, linear.in, linear.out, called(linear, "input gradient"), true);
+  if (linear.parts[0] == 0) {
+    matmul(c_.tokens, linear.in, linear.out, called(linear, "input gradient"), true);
+    return rescale(out_, linear, c_.tokens * linear.in, 1, "input gradient scaled");
+  }
   int parts = 0;
   for (const std::int64_t out : linear.parts) {
     matmul(c_.tokens, linear.in, out, called(linear, "input gradient"), true);
     parts += out > 0;
   }
+  rescale(out_, linear, c_.tokens * linear.in * parts, parts, "input gradient scaled");
   const Chain sum = gradient_sum(c_, c_.tokens * linear.in, parts);
   out_.compute(sum.work, called(linear, "input gradients added"), sum.launches);
 }
@@ -214,6 +228,8 @@ void TensorParallel::weight_gradient(const Linear& linear) {
   } else {
     for (const std::int64_t part : linear.parts) product(part);
   }
+  const auto products = static_cast<int>(std::ranges::count_if(linear.parts, [](std::int64_t p) { return p > 0; }));
+  rescale(out, linear, linear.in * linear.out, std::max(1, products), "weight gradient scaled");
   if (!fused && adds_gradients(c_)) {
     const Chain add = accumulate_gradient(c_, linear.in * linear.out * linear.experts);
     out.compute(add.work, called(linear, "gradient accumulation"), add.launches);

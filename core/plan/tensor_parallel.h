@@ -74,6 +74,7 @@ class TensorParallel {
   /// x w of `rows` tokens, part by part.
   void product(const Linear&, std::int64_t rows, int launches = 1);
   void input_gradient(const Linear&);
+  void rescale(SegmentBuilder&, const Linear&, std::int64_t elements, int parts, const char* what);
   void weight_gradient(const Linear&);
   void column_product(const Linear&, bool gathers);
   void row_product(const Linear&, bool reduces);

@@ -70,6 +70,7 @@ struct Framework {
   int router_launches = 0, router_gradient_launches = 0;  // with what counts its tokens; 0: one a kernel
   bool pads_experts =
       false;  // rows of experts are copied by index to where each expert's begin at a multiple, and back
+  bool rescales_rows = false;  // fp8 rowwise: gradients' results are scaled by kernels of their own
   bool rows_by_index = false;  // rows of tokens are taken by index, whose gradient sorts the indices
   int exchange_launches = 0;   // what the host does in a pass around the plain exchange of tokens, in kernels' launches
   bool written_gelu = false;   // models of GPT-2's recipe write GELU out in Python; resolve() clears it for others

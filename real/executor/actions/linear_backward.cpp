@@ -128,6 +128,9 @@ Tensor join_gradients(Task& task, const std::string& prefix, const std::string& 
   return sum;
 }
 
+/// A framework's kernel behind a matmul that does not scale its result, as those here do.
+void scaled_within(Task&) {}
+
 void add_linear_backward(Actions& actions, const Linear& l) {
   actions[l.name + " input all-gather"] = [l](Task& t) { gather_input_again(t, l); };
   actions[l.name + " gradient all-gather"] = [l](Task& t) { gather_output_gradient(t, l); };
@@ -138,6 +141,7 @@ void add_linear_backward(Actions& actions, const Linear& l) {
   actions[l.name + " weight gradient"] = [l](Task& t) { weight_gradient(t, l); };
   actions[l.name + " gradient accumulation"] = [l](Task& t) { accumulate_gradient(t, l); };
   actions[l.name + " bias gradient"] = [l](Task& t) { bias_gradient(t, l); };
+  for (const char* what : {" input gradient scaled", " weight gradient scaled"}) actions[l.name + what] = scaled_within;
 }
 
 }  // namespace real

@@ -113,13 +113,33 @@ TEST(LowPrecision, CastsReadAndWriteWhatTheirScalesAsk) {
   EXPECT_EQ(cast(with_recipe(spec::Fp8Recipe::delayed)).kernels, 1);
   EXPECT_EQ(cast(with_recipe(spec::Fp8Recipe::tensorwise)).read, 2 * 6400);  // once more for the largest
   EXPECT_EQ(cast(with_recipe(spec::Fp8Recipe::tensorwise)).written, 6400);
-  EXPECT_EQ(cast(with_recipe(spec::Fp8Recipe::rowwise)).read, 2 * 6400);  // each layout has scales of its own
+  EXPECT_EQ(cast(with_recipe(spec::Fp8Recipe::rowwise)).read, 3 * 6400);  // columns: the largest first, then the cast
   EXPECT_EQ(cast(with_recipe(spec::Fp8Recipe::blockwise)).read, 6400);
   EXPECT_EQ(cast(with_recipe(spec::Fp8Recipe::blockwise)).written, 6400 + 2 * 3200 / 128 * 4);
   EXPECT_EQ(cast(narrow_job({}, Dtype::mxfp8)).read, 6400 + 200);           // 100 scales a layout, put in tiles
   EXPECT_EQ(cast(narrow_job({}, Dtype::mxfp8)).written, 6400 + 200 + 200);  // written twice so
   EXPECT_EQ(cast(narrow_job({}, Dtype::nvfp4)).read, 3 * 6400 + 400);       // largest, two layouts; 200 scales each
   EXPECT_EQ(cast(narrow_job({}, Dtype::nvfp4)).written, 3200 + 400 + 400);
+}
+
+// Two bytes read, and written again, for each number of a result.
+TEST(LowPrecision, RowwiseGradientsAreScaledByKernelsOfTheirOwnWhereTheFrameworkDoesSo) {
+  spec::Job j = with_recipe(spec::Fp8Recipe::rowwise);
+  EXPECT_EQ(walk::count(plan::build(j), plan::build(j).roles[0], "qkv input gradient scaled"), 0);
+  j.framework.rescales_rows = true;
+  const plan::Plan p = plan::build(j);
+  const Context c(j);
+  const auto read = [&](std::string_view name) {
+    std::int64_t bytes = 0;
+    walk::operators(p, p.roles[0], [&](const plan::Call&, const plan::Operator& op) {
+      if (p.names[op.name] == name) bytes = std::get<plan::MemoryBound>(p.works[op.work]).read;
+    });
+    return bytes;
+  };
+  EXPECT_EQ(read("qkv input gradient scaled"), c.tokens * c.hidden * 2);
+  EXPECT_EQ(read("feed-forward down weight gradient scaled"), c.hidden * j.model.ffn * 2);
+  j.training.fp8_recipe = spec::Fp8Recipe::tensorwise;
+  EXPECT_EQ(walk::count(plan::build(j), plan::build(j).roles[0], "qkv input gradient scaled"), 0);
 }
 
 TEST(LowPrecision, WeightsAreCastOnceAStepWhereCastsAreKeptElseInEachPass) {

@@ -170,6 +170,7 @@ TEST(Inputs, NameEveryRateOfTheFramework) {
                                                "router_gradient_launches",
                                                "pads_experts",
                                                "rows_by_index",
+                                               "rescales_rows",
                                                "exchange_launches",
                                                "expert_biases",
                                                "vocab_multiple",
