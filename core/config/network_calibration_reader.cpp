@@ -71,6 +71,8 @@ spec::NetworkCalibration read_network_calibration(const Value& value, const std:
       read_curve(map, one.key, calibration.*one.curve, faults);
     }
   }
+  map.read("experts_call", calibration.experts_call);
+  map.read("experts_call_source", calibration.experts_call_source);
   read_sources(map, calibration.sources);
   map.finish();
   return calibration;

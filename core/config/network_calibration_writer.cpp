@@ -43,6 +43,10 @@ std::string network_calibration_yaml(const spec::NetworkCalibration& calibration
     const spec::PathCurve& c = calibration.*one.curve;
     if (one.required || c.offered()) out += curve(one.key, c);
   }
+  if (calibration.experts_call.si() > 0) {
+    out += "experts_call: " + yaml_us(calibration.experts_call) + '\n';
+    out += "experts_call_source: " + yaml_quoted(calibration.experts_call_source) + '\n';
+  }
   out += "sources:\n";
   for (const std::string& source : calibration.sources) out += "  - " + yaml_quoted(source) + '\n';
   return out;

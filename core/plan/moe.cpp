@@ -122,6 +122,7 @@ void MoeLayer::exchange(CollectiveKind kind, Axis axis, Stream stream, std::int6
     const double row = static_cast<double>(c_.hidden * element) * static_cast<double>(shape_.tokens) * load;
     work.bytes = rounded(shape_.ranks_visited * row);
     if (domains > 1) work.crossing = rounded(shape_.domains_visited * (domains - 1) / domains * row);
+    work.by_library = c_.strategy.cuda_graphs != spec::CudaGraphs::whole;  // of which a graph keeps the kernels alone
   }
   if (c_.strategy.ep > 1 && c_.strategy.etp > 1 && behind_) {
     out_.communicate(work, name, stream, channel, {Stream::compute, *behind_});

@@ -118,6 +118,7 @@ struct Collective {
   std::int64_t bytes = 0;
   GroupShape group;
   std::int64_t crossing = -1;  // all_to_all: bytes of them that leave the NVLink domain; -1: an even share
+  bool by_library = false;     // all_to_all: of a library beside NCCL, whose call takes time around its kernels
   bool copy_engine = false;    // shift: by copy engines, which take no SM from what runs beside them
   auto operator<=>(const Collective&) const = default;
 };

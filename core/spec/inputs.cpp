@@ -187,6 +187,10 @@ class Walk {
       low_latency(of, "low_latency.", c.low_latency);
       low_latency(of, "ll128.", c.ll128);
     }
+    if (path.experts_call.si() > 0) {
+      figure({prefix, "assumed", path.experts_call_source, "calls of experts' exchanges"}, "experts_call",
+             path.experts_call);
+    }
   }
 
   void low_latency(Origin of, const std::string& key, LowLatency& c) {

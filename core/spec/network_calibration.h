@@ -60,6 +60,9 @@ struct NetworkCalibration {
   PathCurve nvls = not_offered();       // all-reduce inside the switches (NVLink SHARP), inside a domain
   PathCurve collnet = not_offered();    // all-reduce inside the fabric's switches (SHARP)
   PathCurve pat = not_offered();        // all-gather and reduce-scatter in log steps, one rank a node
+  base::Seconds experts_call;  // a library's exchange of experts' tokens (DeepEP), called from PyTorch, beside that
+                               // of all_to_all: sizes that the host learns, tables that say where each token goes
+  std::string experts_call_source;
   std::vector<std::string> sources;
 };
 

@@ -88,7 +88,7 @@ NetworkPrice pat(CollectiveKind kind, const Ground& at) {
   return crossed(streamed(between), Algorithm::pat, far, at, Pattern::ring);
 }
 
-/// `crossing`: see plan::Collective; then all of `bytes` arrive at a rank over NVLink, handed on by the one that took
+/// Told how much of them crosses domains, all of the bytes arrive at a rank over NVLink, handed on by the one that took
 /// them from the fabric.
 NetworkPrice direct(const Ground& at, std::int64_t crossing) {
   const PathCurve& near = at.near().all_to_all;
@@ -103,6 +103,15 @@ NetworkPrice direct(const Ground& at, std::int64_t crossing) {
   const Leg between{&far, of_a_rank, peers, out, at.own};
   const Streamed both = streamed(between, at.members > 1 ? inside : Leg{});
   return crossed(both, Algorithm::direct, far, at, Pattern::all_to_all);
+}
+
+/// What the slower side asks for is all that waits.
+NetworkPrice called(NetworkPrice price, const Ground& at) {
+  const base::Seconds inside = at.near().experts_call;
+  const base::Seconds call = at.domains == 1 ? inside : std::max(inside, at.far().experts_call);
+  price.time += call;
+  price.crossing.start += call;
+  return price;
 }
 
 // Every member sends to the next: NVLink (or PCIe) and fabric carry their hops at once. One member of each island sends
@@ -219,7 +228,7 @@ std::optional<NetworkPrice> price_by(Algorithm by, const plan::Collective& c, co
       }
       break;
     case Algorithm::direct:
-      if (exchange) return direct(at, c.crossing);
+      if (exchange) return c.by_library ? called(direct(at, c.crossing), at) : direct(at, c.crossing);
       if (pairs) return shift(at);
       break;
     case Algorithm::hierarchical:

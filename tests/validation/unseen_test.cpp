@@ -93,18 +93,20 @@ TEST(Unseen, SoAreThoseOfTrainersAndArtifacts) {
 }
 
 TEST(Unseen, SoAreThoseOfRecordsButForExpertsOverEfaHostsAndOffload) {
-  // Experts over EFA, whose exchange takes 0.3 of the cards in some software and 0.9 in other; fixed parts of a step of
+  // DeepEP between two nodes of H100 in less than its README has; experts over EFA, whose exchange takes 0.3 of the
+  // cards in some software and 0.9 in other; fixed parts of a step of
   // small models and of thousands of ranks; eager tensor parallelism of tiny batches, which the host sets the pace of;
   // Grace's optimizers.
   // In the median 12.4 % on 27 November 2026
-  expect_met({"records"}, {{"prime-qwen3-30b-sft-8xh200", "prime-qwen3-0.6b-sft-1xh100-8k", "mlperf60-dsv3-8192xgb200",
-                            "aws-qwen3-235b-32xb300-ep16", "aws-kimi-k2-256xb200-alltoall",
-                            "aws-kimi-k2-256xb200-deepepv2", "aws-kimi-k2-256xb200-deepepv2-overlap",
-                            "aws-kimi-k2-256xb200-deepepv2-overlap-mb1", "benchtp-qwen32b-tp8-autotp",
-                            "benchtp-qwen32b-tp8-dtensor", "lai-scale4-1gpu", "lai-scale10-2gpu-offload",
-                            "lai-scale10-2nodes-offload", "lai-scale10-16gpu-offload", "lai-scale14-2gpu-offload"},
-                           0.145,
-                           0.7});
+  expect_met({"records"},
+             {{"automodel-ep-qwen3-30b-16xh100-deepep", "prime-qwen3-30b-sft-8xh200", "prime-qwen3-0.6b-sft-1xh100-8k",
+               "mlperf60-dsv3-8192xgb200", "aws-qwen3-235b-32xb300-ep16", "aws-kimi-k2-256xb200-alltoall",
+               "aws-kimi-k2-256xb200-deepepv2", "aws-kimi-k2-256xb200-deepepv2-overlap",
+               "aws-kimi-k2-256xb200-deepepv2-overlap-mb1", "benchtp-qwen32b-tp8-autotp", "benchtp-qwen32b-tp8-dtensor",
+               "lai-scale4-1gpu", "lai-scale10-2gpu-offload", "lai-scale10-2nodes-offload", "lai-scale10-16gpu-offload",
+               "lai-scale14-2gpu-offload"},
+              0.145,
+              0.7});
 }
 
 TEST(Unseen, SoAreThoseOfTablesButForOneClusterAndHostsThatSetThePace) {
@@ -136,6 +138,15 @@ TEST(Unseen, SoAreThoseOfRecipesLogsArtifactsAndThreads) {
       {"recipes"},
       {{"swift-qwen3-30b-a3b-megatron", "gcp-a4-qwen3-30b-16xb200-fp8", "gcp-a4-qwen3-30b-32xb200-fp8"}, 0.085, 0.75});
   EXPECT_LE(answer.summary.memory_mape.value(), 0.112);  // 9.2 % then
+}
+
+TEST(Unseen, SoAreThoseOfSystemsThreadsAndPapersData) {
+  // Two GPUs whose memory was all but full (16 of the same kind take half as long each); one GPU in place of eight,
+  // eight times the kernels of a small model.
+  // In the median 7.1 % on 28 November 2026
+  const result::Validation answer =
+      expect_met({"systems"}, {{"parameter-golf-baseline-1xh100", "xtuner-llama3-8b-8k-2gpu-sp2"}, 0.085, 0.8});
+  EXPECT_LE(answer.summary.memory_mape.value(), 0.12);  // 10.2 % then
 }
 
 }  // namespace

@@ -16,6 +16,8 @@ TEST(NetworkCalibrationWriter, WhatIsWrittenIsReadAgain) {
   written.all_reduce.measured = true;
   written.all_reduce.source = "93 rows, \"mine\"";
   written.nvls = written.all_reduce;
+  written.experts_call = base::us(100);
+  written.experts_call_source = "a table";
   written.sources = {"all_reduce.log"};
   const std::string yaml = config::network_calibration_yaml(written, "two\nlines");
   EXPECT_TRUE(yaml.starts_with("# two\n# lines\nall_reduce:\n"));
@@ -32,6 +34,8 @@ TEST(NetworkCalibrationWriter, WhatIsWrittenIsReadAgain) {
   EXPECT_EQ(read.all_reduce.source, written.all_reduce.source);
   EXPECT_TRUE(read.all_reduce.measured);
   EXPECT_FALSE(read.tree.offered());
+  EXPECT_DOUBLE_EQ(read.experts_call.si(), 1e-4);
+  EXPECT_EQ(read.experts_call_source, "a table");
   EXPECT_EQ(read.sources, written.sources);
 }
 

@@ -405,6 +405,7 @@ TEST(Moe, DeepEpSendsATokenOnceToEachDomain) {
   const double row = 256 * 2 * 128;
   EXPECT_EQ(found->bytes, std::llround(2 * row));
   EXPECT_EQ(found->crossing, std::llround(23.0 / 30 * row));
+  EXPECT_TRUE(found->by_library);
 }
 
 /// Mean number of `parts` equal parts of 16 experts that 3 lie in, over all choices of 2 of 4 groups and of 3 of the 8

@@ -152,6 +152,20 @@ TEST(ClosedForm, ADeduplicatedAllToAllCrossesWithWhatItSays) {
   EXPECT_DOUBLE_EQ(time(kGB), 0.14);
 }
 
+TEST(ClosedForm, ALibrarysExchangeTakesItsCallBesides) {
+  // 7 GB at 100 GB/s inside a node; to another 8 GB at 10 GB/s. The call of the slower way counts, once.
+  spec::Cluster c = toy();
+  c.node.links.experts_call = base::ms(10);
+  c.fabric.calibration.experts_call = base::ms(30);
+  Collective work{CollectiveKind::all_to_all, 8 * kGB, {8, 8, 1, 1}};
+  EXPECT_DOUBLE_EQ(sim::price(work, c).time.si(), 0.07);
+  work.by_library = true;
+  EXPECT_DOUBLE_EQ(sim::price(work, c).time.si(), 0.08);
+  work = {CollectiveKind::all_to_all, 16 * kGB, {16, 8, 2, 1}};
+  work.by_library = true;
+  EXPECT_DOUBLE_EQ(sim::price(work, c).time.si(), 0.83);
+}
+
 TEST(ClosedForm, BandwidthDecaysWithDomains) {
   // decay 0.5: 8 nodes are (8/2)^0.5 = 2 times slower than undecayed.
   spec::Cluster c = toy();
