@@ -136,6 +136,11 @@ class ChangeReader {
     const spec::Input& lead = group.front();
     const Amount amount = read_amount(text, lead.unit);
     if (!amount.factor && !amount.value) return fault(name, amount.problem, amount.mend);
+    if (name == "nvlink" && !(lead.value > 0)) {
+      return fault(name, "is none on this node",
+                   "write it into the Job: --set cluster.node.nvlink={bandwidth: 450GB/s, "
+                   "domain: 8, switch: nvswitch}");
+    }
     if (amount.factor && !(lead.value > 0)) {
       return fault(name, "is zero, and stays so whatever it is multiplied by", "write a value with its unit");
     }

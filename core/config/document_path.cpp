@@ -30,6 +30,14 @@ std::size_t brackets_of(std::string_view key) {
   return whole && key.size() < open + 10 ? open : key.npos;
 }
 
+/// An empty value, however YAML writes it.
+bool says_nothing(std::string_view yaml) {
+  const std::size_t begin = yaml.find_first_not_of(" \t\n");
+  if (begin == yaml.npos) return true;
+  const std::string_view text = yaml.substr(begin, yaml.find_last_not_of(" \t\n") + 1 - begin);
+  return text == "null" || text == "~";
+}
+
 class Setting {
  public:
   Setting(std::string_view path, std::string_view yaml, const std::string& origin)
@@ -94,7 +102,7 @@ class Setting {
 
   Value value() const {
     Value value;
-    if (yaml_.find_first_not_of(" \t\n") != yaml_.npos) {
+    if (!says_nothing(yaml_)) {
       try {
         value = parse(yaml_, where_.file);
       } catch (const base::InputError& error) {

@@ -34,8 +34,7 @@ spec::Job read_sections(const Value& tree, const Catalogue& catalogue, Faults& f
     return value ? value : &nothing;
   };
   if (const Value* model = map.child("model")) {
-    job.model = catalogue.model(*model, "model", faults);
-    if (faults.empty()) complete_as_named(job.model, *model, catalogue, job.assumptions);
+    job.model = read_named_model(*model, catalogue, faults, job.assumptions);
   } else if (tree.kind == Value::Kind::map) {
     map.fault("model", "is missing",
               "add `model:` with a name, a path or a map; `forerun list models` shows the names");

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cctype>
 #include <type_traits>
+#include <utility>
+
+#include "core/config/huggingface.h"
 
 namespace config {
 namespace {
@@ -20,13 +23,14 @@ std::string letters_of(std::string_view name) {
   return out;
 }
 
-/// The entry of that name; empty where there is none.
-std::string entry_named(const std::string& name, const Catalogue& catalogue) {
+/// The entries of that name: opt-13b is opt-1.3b but for a sign.
+std::vector<std::string> entries_named(const std::string& name, const Catalogue& catalogue) {
   const std::string wished = letters_of(name);
-  for (const std::string& known : catalogue.names(Catalogue::Kind::model)) {
-    if (letters_of(known) == wished) return known;
+  std::vector<std::string> out;
+  for (std::string& known : catalogue.names(Catalogue::Kind::model)) {
+    if (letters_of(known) == wished) out.push_back(std::move(known));
   }
-  return {};
+  return out;
 }
 
 bool same_experts(const std::optional<Moe>& a, const std::optional<Moe>& b) {
@@ -68,7 +72,11 @@ struct Taker {
     tell(key, text_of(known));
   }
 
-  bool states(const char* key) const { return written->find(key) != nullptr; }
+  /// An empty value says as little as none.
+  bool states(const char* key) const {
+    const Value* value = written->find(key);
+    return value != nullptr && value->kind != Value::Kind::null;
+  }
   void tell(const char* key, const std::string& value) const {
     assumptions.push_back(path + key + ": " + value + reason);
   }
@@ -87,12 +95,10 @@ void take_attention(Model& m, const Model& known, const Taker& from) {
   take_qk_norm(m, known, from);
   from.take("nope_every", m.nope_every, known.nope_every);
   from.take("attention_sinks", m.attention_sinks, known.attention_sinks);
-  for (const char* key : {"window", "window_every", "attention_chunk", "full_every"}) {
-    if (from.states(key)) return;  // which layers see what is said in one go
-  }
   from.take("window", m.window, known.window);
-  from.take("window_every", m.window_every, known.window_every);
   from.take("attention_chunk", m.attention_chunk, known.attention_chunk);
+  if (m.window == 0 && m.attention_chunk == 0) return;
+  from.take("window_every", m.window_every, known.window_every);
   from.take("full_every", m.full_every, known.full_every);
 }
 
@@ -103,11 +109,19 @@ void take_norms_and_biases(Model& m, const Model& known, const Taker& from) {
   from.take("post_norms", m.post_norms, known.post_norms);
   from.take("parallel_block", m.parallel_block, known.parallel_block);
   from.take("norms_in_parallel", m.norms_in_parallel, known.norms_in_parallel);
-  from.take("bias", m.bias, known.bias);
-  from.take("qkv_bias", m.qkv_bias, known.qkv_bias);
-  from.take("proj_bias", m.proj_bias, known.proj_bias);
+  if (!from.states("bias")) {  // which speaks for those of attention as well
+    from.take("bias", m.bias, known.bias);
+    from.take("qkv_bias", m.qkv_bias, known.qkv_bias);
+    from.take("proj_bias", m.proj_bias, known.proj_bias);
+  }
   from.take("head_bias", m.head_bias, known.head_bias);
   from.take("activation", m.activation, known.activation);
+}
+
+void take_ends(Model& m, const Model& known, const Taker& from) {
+  from.take("position", m.position, known.position);
+  if (m.position == known.position) from.take("max_positions", m.max_positions, known.max_positions);
+  from.take("tied_embeddings", m.tied_embeddings, known.tied_embeddings);
 }
 
 void take_routing(Moe& moe, const Moe& known, const Taker& from) {
@@ -117,25 +131,37 @@ void take_routing(Moe& moe, const Moe& known, const Taker& from) {
   from.take("top_groups", moe.top_groups, known.top_groups);
 }
 
-}  // namespace
-
+/// `written`: the model's map with its `base` laid under it.
 void complete_as_named(Model& model, const Value& written, const Catalogue& catalogue,
                        std::vector<std::string>& assumptions) {
-  if (written.kind != Value::Kind::map || written.find("base") || model.is_list() || model.name.empty()) return;
-  Value entry;
-  entry.kind = Value::Kind::scalar;
-  entry.text = entry_named(model.name, catalogue);
-  if (entry.text.empty()) return;
-  Faults its;  // faults of the catalogue are not this Job's
-  const Model known = catalogue.model(entry, "model", its);
-  if (!its.empty() || !same_shape(model, known)) return;
-  const std::string reason = " (" + entry.text + "'s, which it is by name and shape)";
-  const Taker from{&written, "model.", reason, assumptions};
-  take_attention(model, known, from);
-  take_norms_and_biases(model, known, from);
-  if (const Value* moe = written.find("moe")) {
-    take_routing(*model.moe, *known.moe, {moe, "model.moe.", reason, assumptions});
+  if (written.kind != Value::Kind::map || is_huggingface(written) || model.is_list() || model.name.empty()) return;
+  for (const std::string& name : entries_named(model.name, catalogue)) {
+    Value entry;
+    entry.kind = Value::Kind::scalar;
+    entry.text = name;
+    Faults its;  // faults of the catalogue are not this Job's
+    const Model known = catalogue.model(entry, "model", its);
+    if (!its.empty() || !same_shape(model, known)) continue;
+    const std::string reason = " (" + name + "'s, which it is by name and shape)";
+    const Taker from{&written, "model.", reason, assumptions};
+    take_attention(model, known, from);
+    take_norms_and_biases(model, known, from);
+    take_ends(model, known, from);
+    if (model.moe) take_routing(*model.moe, *known.moe, {written.find("moe"), "model.moe.", reason, assumptions});
+    return;
   }
+}
+
+}  // namespace
+
+Model read_named_model(const Value& at, const Catalogue& catalogue, Faults& faults,
+                       std::vector<std::string>& assumptions) {
+  const std::size_t before = faults.size();
+  Model model = catalogue.model(at, "model", faults);
+  const bool of_catalogue = at.kind == Value::Kind::scalar && !catalogue.path(Catalogue::Kind::model, at.text).empty();
+  if (faults.size() != before || of_catalogue) return model;
+  complete_as_named(model, catalogue.expanded(Catalogue::Kind::model, at, "model", faults), catalogue, assumptions);
+  return model;
 }
 
 }  // namespace config

@@ -7,6 +7,7 @@
 #include "core/base/text.h"
 #include "core/config/candidate_reader.h"
 #include "core/config/figure_reader.h"
+#include "core/config/named_model.h"
 #include "core/spec/parameters.h"
 
 namespace config {
@@ -168,7 +169,7 @@ spec::Purchase read_purchase(const Value& tree, const Catalogue& files, std::map
           tree.where}});
   }
   if (const Value* model = map.child("model")) {
-    out.model = catalogue.model(*model, "model", faults);
+    out.model = read_named_model(*model, catalogue, faults, out.assumptions);
   } else if (tree.kind == Value::Kind::map) {
     map.fault("model", "is missing",
               "add `model:` with a name, a path or a map; `forerun list models` shows the names");

@@ -63,14 +63,14 @@ void Block::attention_core_forward(bool windowed) {
     return;
   }
   const std::int64_t batch = c_.batch * c_.heads;
-  out_.compute(Matmul{c_.sequence, c_.sequence, c_.head_dim, batch, c_.storage, c_.storage, false}, "attention scores");
+  out_.compute(Matmul{c_.sequence, c_.sequence, c_.head_dim, batch, c_.operand, c_.storage, false}, "attention scores");
   const Chain softmax = softmax_forward(c_, scores);
   out_.compute(softmax.work, "attention softmax", softmax.launches);
   if (c_.dropout) {
     const Chain dropout = dropout_forward(c_, scores);
     out_.compute(dropout.work, "attention dropout", dropout.launches);
   }
-  out_.compute(Matmul{c_.sequence, c_.value_head_dim, c_.sequence, batch, c_.storage, c_.storage, false},
+  out_.compute(Matmul{c_.sequence, c_.value_head_dim, c_.sequence, batch, c_.operand, c_.storage, false},
                "attention values");
   const Chain copy = copy_of(c_, c_.tokens * c_.context_width);
   out_.compute(copy.work, "attention transpose", copy.launches);
@@ -86,9 +86,9 @@ void Block::attention_core_backward(bool windowed) {
     return;
   }
   const std::int64_t batch = c_.batch * c_.heads;
-  const Matmul narrow{c_.sequence, c_.head_dim, c_.sequence, batch, c_.storage, c_.storage, false};
-  const Matmul square{c_.sequence, c_.sequence, c_.value_head_dim, batch, c_.storage, c_.storage, false};
-  const Matmul values{c_.sequence, c_.value_head_dim, c_.sequence, batch, c_.storage, c_.storage, false};
+  const Matmul narrow{c_.sequence, c_.head_dim, c_.sequence, batch, c_.operand, c_.storage, false};
+  const Matmul square{c_.sequence, c_.sequence, c_.value_head_dim, batch, c_.operand, c_.storage, false};
+  const Matmul values{c_.sequence, c_.value_head_dim, c_.sequence, batch, c_.operand, c_.storage, false};
   const Chain copy = copy_of(c_, c_.tokens * c_.context_width);
   out_.compute(copy.work, "attention transpose gradient", copy.launches);
   out_.compute(square, "attention values: scores gradient");

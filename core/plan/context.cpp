@@ -50,6 +50,7 @@ Context::Context(const spec::Job& j) : job(j), model(j.model), strategy(j.strate
   vocab = (model.vocab + shares - 1) / shares;
   dtype = job.training.precision;
   storage = spec::storage(dtype);
+  operand = spec::bytes_of(dtype) >= 2 ? dtype : storage;
   element = bytes_per(storage);
   autocast = job.training.autocast.value_or(false);
   stream = autocast ? 4 : element;

@@ -40,6 +40,7 @@ struct Context {
   bool spread_vocab;              // which are those of all stages (vocabulary.h)
   spec::Dtype dtype;              // matmuls
   spec::Dtype storage;            // activations and weights in memory
+  spec::Dtype operand;            // what tensor cores take of it (tf32 of fp32), where nothing narrower is
   std::int64_t element;           // bytes of it
   bool autocast;                  // training.autocast
   std::int64_t stream;            // bytes of a number of the residual stream

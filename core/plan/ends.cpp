@@ -68,7 +68,7 @@ void loss_by_chunks(const Context& c, SegmentBuilder& out) {
   out.take(Category::gradients, early_table_gradient(c));
   out.take(Category::logits, chunk * c.vocab * c.element);
   const auto product = [&](std::int64_t m, std::int64_t n, std::int64_t k, const char* name, Matmul::Pass pass) {
-    Matmul work{m, n, k, chunks, c.storage, c.storage};
+    Matmul work{m, n, k, chunks, c.operand, c.storage};
     work.pass = pass;
     work.accumulates = pass == Matmul::Pass::weight_gradient;
     out.compute(work, name, launches);

@@ -68,7 +68,7 @@ void LayerOperators::forward(const spec::Layer& l) const {
       break;
     }
     case Type::interaction:
-      out_.compute(Matmul{l.features, l.features, l.in / l.features, c_.batch, c_.storage, c_.storage, false}, l.name);
+      out_.compute(Matmul{l.features, l.features, l.in / l.features, c_.batch, c_.operand, c_.storage, false}, l.name);
       move(Kind::copy, out, out, l.name + " join");
       break;
     case Type::concat: move(Kind::copy, out, out, l.name); break;
@@ -129,7 +129,7 @@ void LayerOperators::backward(const spec::Layer& l) const {
       break;
     }
     case Type::interaction: {
-      const Matmul one{l.features, l.in / l.features, l.features, c_.batch, c_.storage, c_.storage, false};
+      const Matmul one{l.features, l.in / l.features, l.features, c_.batch, c_.operand, c_.storage, false};
       move(Kind::copy, out, out, l.name + " split");
       out_.compute(one, l.name + " left gradient");
       out_.compute(one, l.name + " right gradient");

@@ -106,14 +106,14 @@ class Adapter {
   std::string called(const char* what) const { return std::string(linear_.name) + ' ' + what; }
   bool grouped() const { return linear_.experts > 1; }
   void multiply(std::int64_t n, std::int64_t k, const char* what, Matmul::Pass pass = Matmul::Pass::forward) {
-    out_.compute(Matmul{rows_, n, k, linear_.experts, c_.storage, c_.storage, false, grouped(), false, pass},
+    out_.compute(Matmul{rows_, n, k, linear_.experts, c_.operand, c_.storage, false, grouped(), false, pass},
                  called(what));
   }
   void weight(std::int64_t m, std::int64_t n, const char* what) {
     SegmentBuilder& out = out_.weights();
     const bool fused = c_.fused_accumulation;
     const spec::Dtype result = fused ? c_.job.training.gradients() : c_.storage;
-    out.compute(Matmul{m, n, rows_, linear_.experts, c_.storage, result, fused, grouped(), false,
+    out.compute(Matmul{m, n, rows_, linear_.experts, c_.operand, result, fused, grouped(), false,
                        Matmul::Pass::weight_gradient},
                 called(what));
     if (!fused && adds_gradients(c_)) {

@@ -53,9 +53,7 @@ bool narrow(const spec::Job& job, int layer) {
 
 bool narrow(const Context& c, int layer) { return narrow(c.job, layer); }
 
-Dtype matmul_dtype(const Context& c, int layer) {
-  return spec::bytes_of(c.dtype) >= 2 || narrow(c, layer) ? c.dtype : c.storage;
-}
+Dtype matmul_dtype(const Context& c, int layer) { return narrow(c, layer) ? c.dtype : c.operand; }
 
 Dtype attention_dtype(const Context& c, int layer) {
   return c.job.training.fp8_attention && !c.serves && narrow(c, layer) ? Dtype::fp8 : c.storage;
@@ -110,7 +108,8 @@ Chain cast_chain(const Context& c, std::int64_t elements, int layouts) {
   switch (scales_of(c)) {
     case Scales::delayed:
     case Scales::block: return chain(n, e, layouts * b, 1);
-    case Scales::tensor: return chain(n, 2 * e, layouts * b, 2);  // the largest first, then the cast
+    case Scales::tensor:
+      return chain(n, 2 * e, layouts * b, 2);  // the largest first, then the cast
     // A row's largest number is found as it is cast; a column's, over all tokens, in a pass before that.
     case Scales::row: return chain(n, (2 * layouts - 1) * e, layouts * b, 2 * layouts - 1);
     case Scales::mx:

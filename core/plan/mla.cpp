@@ -148,12 +148,12 @@ void LatentAttention::absorbed_queries() {
     const Chain chain = rotation(c_, c_.tokens * (w.rotary + w.rope), false);
     out_.compute(chain.work, "rotary embedding", chain.launches);
   }
-  out_.compute(Matmul{c_.tokens, w.latent, mla_.nope_head_dim, c_.heads, c_.storage, c_.storage, false},
+  out_.compute(Matmul{c_.tokens, w.latent, mla_.nope_head_dim, c_.heads, c_.operand, c_.storage, false},
                "queries to latent keys");
 }
 
 void LatentAttention::absorbed_output() {
-  out_.compute(Matmul{c_.tokens, c_.value_head_dim, widths(c_).latent, c_.heads, c_.storage, c_.storage, false},
+  out_.compute(Matmul{c_.tokens, c_.value_head_dim, widths(c_).latent, c_.heads, c_.operand, c_.storage, false},
                "latent values to heads");
 }
 

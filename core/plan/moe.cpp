@@ -122,7 +122,8 @@ void MoeLayer::exchange(CollectiveKind kind, Axis axis, Stream stream, std::int6
     const double row = static_cast<double>(c_.hidden * element) * static_cast<double>(shape_.tokens) * load;
     work.bytes = rounded(shape_.ranks_visited * row);
     if (domains > 1) work.crossing = rounded(shape_.domains_visited * (domains - 1) / domains * row);
-    work.by_library = c_.strategy.cuda_graphs != spec::CudaGraphs::whole;  // of which a graph keeps the kernels alone
+    // A graph keeps the kernels alone, and DeepEP's kernels for serving know their sizes beforehand.
+    work.by_library = c_.strategy.cuda_graphs != spec::CudaGraphs::whole && !c_.serves;
   }
   if (c_.strategy.ep > 1 && c_.strategy.etp > 1 && behind_) {
     out_.communicate(work, name, stream, channel, {Stream::compute, *behind_});
@@ -157,7 +158,7 @@ void MoeLayer::send_back(std::string_view name, std::int64_t element) {
 
 void MoeLayer::router_forward(bool again) {
   const std::int64_t scores = shape_.tokens * c_.model.moe->experts;
-  out_.compute(Matmul{shape_.tokens, c_.model.moe->experts, c_.hidden, 1, c_.storage, spec::Dtype::fp32, false},
+  out_.compute(Matmul{shape_.tokens, c_.model.moe->experts, c_.hidden, 1, c_.operand, spec::Dtype::fp32, false},
                "router");
   const int kernels = c_.job.framework.router_kernels;
   const int launches = std::max(kernels, c_.job.framework.router_launches);

@@ -69,10 +69,10 @@ void Block::attention_decode(bool windowed) {
                  "attention", 2);  // the splits, and their sum
   } else {
     const std::int64_t group = c_.heads / kv_heads, batch = c_.batch * kv_heads;
-    out_.compute(Matmul{group, seen, keys, batch, c_.storage, c_.storage, false}, "attention scores");
+    out_.compute(Matmul{group, seen, keys, batch, c_.operand, c_.storage, false}, "attention scores");
     const Chain softmax = softmax_forward(c_, c_.batch * c_.heads * seen);
     out_.compute(softmax.work, "attention softmax", softmax.launches);
-    out_.compute(Matmul{group, values, seen, batch, c_.storage, c_.storage, false}, "attention values");
+    out_.compute(Matmul{group, values, seen, batch, c_.operand, c_.storage, false}, "attention values");
   }
   join_parts(std::int64_t{c_.heads} * values);
   if (latent) LatentAttention(c_, out_).absorbed_output();

@@ -190,7 +190,7 @@ void TensorParallel::rescale(SegmentBuilder& out, const Linear& linear, std::int
 
 void TensorParallel::input_gradient(const Linear& linear) {
   if (linear.rows > 0) {
-    const spec::Dtype dtype = linear.wide ? c_.storage : matmul_dtype(c_, out_.layer);
+    const spec::Dtype dtype = linear.wide ? c_.operand : matmul_dtype(c_, out_.layer);
     out_.compute(Matmul{linear.rows, linear.in, linear.out, linear.experts, dtype, c_.storage, false,
                         linear.experts > 1, promotes(dtype), Matmul::Pass::input_gradient},
                  called(linear, "input gradient"));
@@ -216,7 +216,7 @@ void TensorParallel::weight_gradient(const Linear& linear) {
   const bool fused = c_.fused_accumulation;
   const spec::Dtype result = fused ? c_.job.training.gradients() : c_.storage;
   const std::int64_t rows = linear.rows > 0 ? linear.rows : c_.tokens;
-  const spec::Dtype dtype = linear.wide ? c_.storage : matmul_dtype(c_, out_.layer);
+  const spec::Dtype dtype = linear.wide ? c_.operand : matmul_dtype(c_, out_.layer);
   const auto product = [&](std::int64_t width) {
     if (width == 0) return;
     out.compute(Matmul{linear.in, width, rows, linear.experts, dtype, result, fused, linear.experts > 1,

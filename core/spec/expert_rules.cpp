@@ -1,5 +1,7 @@
 // core/spec/expert_rules.cpp -- experts against the ranks that they are spread and cut over (declared in rules.h).
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "core/spec/rules.h"
 
 namespace spec {
@@ -63,6 +65,8 @@ class Experts : Rules {
       fault("strategy.moe_routing",
             text(static_cast<std::int64_t>(s_.moe_routing.size())) + " counts for " + text(moe.experts) + " experts",
             "write one count of tokens for each expert");
+    } else if (!s_.moe_routing.empty() && std::ranges::none_of(s_.moe_routing, [](auto n) { return n > 0; })) {
+      fault("strategy.moe_routing", "routes no token", "write one count of tokens for each expert");
     }
     if (s_.moe_capacity_factor && *s_.moe_capacity_factor <= 0) {
       fault("strategy.moe_capacity_factor", "experts without capacity take no token",

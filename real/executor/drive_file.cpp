@@ -38,7 +38,7 @@ void all(std::size_t bytes, const char* what, const std::string& folder, Moves m
 DriveFile::DriveFile() {
   std::error_code error;
   folder_ = std::filesystem::temp_directory_path(error).string();
-  if (error) fail("make", std::getenv("TMPDIR"), error.message().c_str());  // none is set: /tmp is there
+  if (error) fail("make", "the temporary folder", (error.message() + "; set TMPDIR to a folder").c_str());
   std::string name = folder_ + "/forerun-XXXXXX";
   handle_ = mkostemp(name.data(), O_CLOEXEC);
   if (handle_ < 0) fail("make", folder_, std::strerror(errno));

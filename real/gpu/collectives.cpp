@@ -47,9 +47,9 @@ ncclComm_t GpuBackend::communicator(int channel) const {
   return found->get();
 }
 
-/// Uses every channel once, in one order on all ranks. NCCL connects two ranks at their first message and keeps the
-/// host until both have called: first messages of a Plan that cross on two channels (DualPipe's) would keep two hosts
-/// for ever. It takes memory for it, too, which in a step may be the pool's.
+/// NCCL connects two ranks at their first message and keeps the host until both have called: first messages of a Plan
+/// that cross on two channels (DualPipe's) would keep two hosts for ever. Of collectives it connects what a small one
+/// takes; larger ones connect in the step, which all ranks enter in one order.
 void GpuBackend::connect() {
   const Tensor one = allocate(1, kNumbers);
   fill(one, 0);

@@ -31,7 +31,6 @@ GpuBackend::GpuBackend(const World& world, int device, const Communicator& every
     const HostCall::Scope held(*world_.call, "ncclCommSplit", world_.patience.join);
     for (const Membership& one : memberships_) communicators_.push_back(everyone.split(one.color, one.key));
   }
-  connect();
 }
 
 /// What a failure left under way still uses what goes now, on any stream; give_up() has ended what waits for others.

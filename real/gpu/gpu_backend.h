@@ -59,6 +59,8 @@ class GpuBackend final : public Backend {
   /// is empty.
   void capture_next_step();
   void run_captured();
+  /// Uses every channel once, in one order on all ranks: before the first step. Throws what NCCL says.
+  void connect();
   /// Ends what this rank has under way with others: one of them is gone, or this one. Good for nothing afterwards.
   void give_up();
   /// From the first operator behind a synchronize() to the end of all, by the device's clock.
@@ -236,7 +238,6 @@ class GpuBackend final : public Backend {
   // Ranks (collectives.cpp).
   ncclComm_t communicator(int channel) const;
   int place_of(int channel, int rank) const;
-  void connect();
   void put_in(int channel, int peer, const Tensor&);  // a message, by the peer's place
   void take_out(int channel, int peer, const Tensor&);
 

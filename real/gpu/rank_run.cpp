@@ -73,6 +73,7 @@ RankRun run_rank(World& world, const spec::Job& job, const plan::Plan& plan, con
   Marks marks(plan, role);
   RankRun out;
   try {
+    backend.connect();
     Executor executor(job, plan, self, backend, tokens, Settings{});
     backend.synchronize();
     backend.observe(&marks);

@@ -138,6 +138,14 @@ TEST(Merged, MapsMergeAndTheRestIsReplaced) {
   EXPECT_EQ(both.find("d")->text, "4");
 }
 
+TEST(SetPath, NullIsAnEmptyValue) {
+  for (const char* yaml : {"null", " ~ ", "", "\n"}) {
+    Value root = parse("strategy: {dp: 4}\n", "f.yaml");
+    set_path(root, "strategy.dp", yaml, "--set strategy.dp");
+    EXPECT_EQ(root.find("strategy")->find("dp")->kind, Value::Kind::null);
+  }
+}
+
 TEST(SetPath, ReplacesAndAdds) {
   Value root = parse("strategy: {tp: 1}\n", "f.yaml");
   set_path(root, "strategy.tp", "8", "--set strategy.tp=8");

@@ -79,6 +79,28 @@ TEST_F(NamedModel, AnotherShapeOrNameIsAnotherModel) {
   }
 }
 
+TEST_F(NamedModel, OfTwoNamesThatDifferByASignTheShapeDecides) {
+  small_.add("workloads/models/fancy-81b.yaml", "{name: fancy-81b, layers: 4, hidden: 512, heads: 4, vocab: 1000}\n");
+  EXPECT_TRUE(job("fancy-8.1b").model.name == "fancy-8.1b");
+  EXPECT_EQ(job("Fancy 8x1B").model.window_of(0), 128);
+}
+
+TEST_F(NamedModel, AnEmptyValueSaysAsLittleAsNone) { EXPECT_TRUE(job("fancy-8x1b", ", qk_norm: ").model.qk_norm); }
+
+TEST_F(NamedModel, AStatedBiasSpeaksForThoseOfAttention) {
+  const spec::Job j = job("fancy-8x1b", ", bias: false");
+  EXPECT_FALSE(j.model.qkv_bias);
+  EXPECT_FALSE(j.model.proj_bias);
+}
+
+TEST_F(NamedModel, ANullOfTheExpertsIsADenseModel) {
+  const spec::Job j = small_.read(
+      "{model: {name: fancy-8x1b, layers: 2, hidden: 256, heads: 4, ffn: 1024, gated_mlp: true, vocab: 2000, moe: }, "
+      "cluster: {node: box-8}, training: {sequence: 256, global_batch: 8}}");
+  EXPECT_FALSE(j.model.moe);
+  EXPECT_THAT(j.assumptions, Not(OfTheName()));
+}
+
 TEST_F(NamedModel, AMapLaidOverABaseIsWhole) {
   const spec::Job j = small_.read(
       "{model: {base: fancy-8x1b, window: 0}, cluster: {node: box-8}, training: {sequence: 256, global_batch: 8}}");

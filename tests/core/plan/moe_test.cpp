@@ -408,6 +408,26 @@ TEST(Moe, DeepEpSendsATokenOnceToEachDomain) {
   EXPECT_TRUE(found->by_library);
 }
 
+/// A captured step has the exchange's kernels alone; the other dispatchers call no library.
+TEST(Moe, OnlyDeepepOutsideAWholeGraphCallsALibrary) {
+  const auto by_library = [](spec::MoeDispatcher dispatcher, spec::CudaGraphs graphs) {
+    const plan::Plan p = plan::build(toy_moe({.dp = 4}, [&](spec::Job& job) {
+      job.strategy.ep = 4;
+      job.strategy.moe_dispatcher = dispatcher;
+      job.strategy.cuda_graphs = graphs;
+    }));
+    bool any = false;
+    walk::operators(p, p.roles[0], [&](const plan::Call&, const plan::Operator& op) {
+      const plan::Collective* found = walk::collective(p, op);
+      any |= found != nullptr && found->by_library;
+    });
+    return any;
+  };
+  EXPECT_TRUE(by_library(spec::MoeDispatcher::deepep, spec::CudaGraphs::none));
+  EXPECT_FALSE(by_library(spec::MoeDispatcher::deepep, spec::CudaGraphs::whole));
+  EXPECT_FALSE(by_library(spec::MoeDispatcher::alltoall, spec::CudaGraphs::none));
+}
+
 /// Mean number of `parts` equal parts of 16 experts that 3 lie in, over all choices of 2 of 4 groups and of 3 of the 8
 /// experts in them.
 double visited_by_counting(int parts) {

@@ -31,6 +31,7 @@ std::string on_ranks(int ranks, const std::function<void(real::GpuBackend&, cons
       group.self = rank;
       for (int i = 0; i < ranks; ++i) group.ranks.push_back(i);
       real::GpuBackend backend(world, rank, everyone, {{.color = 0, .key = rank, .ranks = group.ranks}});
+      backend.connect();
       backend.begin(plan::Stream::ep, {});
       body(backend, group);
       backend.synchronize();

@@ -97,6 +97,7 @@ class Ranks {
   }
 
   void run(int rank, real::GpuBackend& backend) {
+    backend.connect();
     real::Executor executor(job_, plan_, rank, backend, tokens_, settings_);
     backend.synchronize();
     Teller teller(plan_, plan_.roles[static_cast<std::size_t>(plan_.axes.stage_of(rank))]);
