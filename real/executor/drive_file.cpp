@@ -33,12 +33,20 @@ void all(std::size_t bytes, const char* what, const std::string& folder, Moves m
   }
 }
 
+/// Where the environment wants temporary files; the first of these that is set is the one that C++ looks at.
+std::string wished_folder() {
+  for (const char* name : {"TMPDIR", "TMP", "TEMP", "TEMPDIR"}) {
+    if (const char* folder = std::getenv(name)) return folder;
+  }
+  return "/tmp";
+}
+
 }  // namespace
 
 DriveFile::DriveFile() {
   std::error_code error;
   folder_ = std::filesystem::temp_directory_path(error).string();
-  if (error) fail("make", "the temporary folder", (error.message() + "; set TMPDIR to a folder").c_str());
+  if (error) fail("make", wished_folder(), error.message().c_str());
   std::string name = folder_ + "/forerun-XXXXXX";
   handle_ = mkostemp(name.data(), O_CLOEXEC);
   if (handle_ < 0) fail("make", folder_, std::strerror(errno));

@@ -52,8 +52,9 @@ TEST_F(NamedModel, ANameInOtherCapitalsAndSignsIsTheCataloguesWhereTheShapeIs) {
 TEST_F(NamedModel, WhatIsTakenOverIsTold) {
   const spec::Job j = job("Fancy-8x1B", ", window: 64, bias: false", ", router_bias: false");
   EXPECT_THAT(
-      std::vector(j.assumptions.begin(), j.assumptions.begin() + 3),
+      std::vector(j.assumptions.begin(), j.assumptions.begin() + 4),
       ElementsAre("model.qk_norm: width (fancy-8x1b's, which it is by name and shape)",
+                  "model.window_every: 2 (fancy-8x1b's, which it is by name and shape)",
                   "model.moe.groups: 2 (fancy-8x1b's, which it is by name and shape)", "dp: 8 (ranks / (tp cp pp))"));
 }
 

@@ -65,18 +65,27 @@ TEST(DriveFile, HasNoNameThatCouldBeLeftBehind) {
   EXPECT_EQ(of_file.st_nlink, 0u);
 }
 
-TEST(DriveFile, AFolderThatIsNotThereIsNamed) {
+/// What is said where `name` alone names a folder that is not there.
+std::string said_with(const char* name) {
   const char* const before = std::getenv("TMPDIR");
-  const std::string kept = before == nullptr ? "" : before;
-  setenv("TMPDIR", "/no/such/folder", 1);
+  const std::string kept = before == nullptr ? "" : before;  // setenv may move it
+  unsetenv("TMPDIR");
+  setenv(name, "/no/such/folder", 1);
   std::string said;
   try {
     const DriveFile file;
   } catch (const base::DeviceError& error) {
     said = error.what();
   }
-  before == nullptr ? unsetenv("TMPDIR") : setenv("TMPDIR", kept.c_str(), 1);
-  EXPECT_THAT(said, testing::HasSubstr("cannot make a file in '/no/such/folder'"));
+  unsetenv(name);
+  if (before != nullptr) setenv("TMPDIR", kept.c_str(), 1);
+  return said;
+}
+
+TEST(DriveFile, AFolderThatIsNotThereIsNamed) {
+  for (const char* name : {"TMPDIR", "TMP"}) {
+    EXPECT_THAT(said_with(name), testing::HasSubstr("cannot make a file in '/no/such/folder'")) << name;
+  }
 }
 
 }  // namespace
