@@ -7,6 +7,7 @@
 #include <array>
 #include <functional>
 #include <string>
+#include <variant>
 
 #include "tests/core/plan/walk.h"
 
@@ -70,6 +71,24 @@ TEST(Block, SelectiveRecomputeCostsTheAttentionCoreAgain) {
   const spec::Job j = toy::job({.attention = spec::AttentionKernel::unfused});
   const Layer l = layer(j, Kind::selective);
   EXPECT_EQ(flops(l, l.backward, Phase::recompute), 4.0 * 128 * 128 * 256);
+}
+
+/// PyTorch's allow_tf32 holds for batched matmuls as for linear layers: all operands are 4 bytes and rounded by the
+/// GPU.
+TEST(Block, InTf32EveryMatmulIsOfTf32) {
+  const plan::Plan p = plan::build(toy::job({.attention = spec::AttentionKernel::unfused}, [](spec::Job& j) {
+    j.training.precision = spec::Dtype::tf32;
+    j.cluster.node.gpu.peak[static_cast<int>(spec::Dtype::tf32)] = base::TFLOPps(500);
+  }));
+  int batched = 0;
+  walk::operators(p, p.roles[0], [&](const plan::Call&, const plan::Operator& op) {
+    const auto* work = std::get_if<plan::Matmul>(&p.works[op.work]);
+    if (!work) return;
+    EXPECT_EQ(work->dtype, spec::Dtype::tf32) << p.names[op.name];
+    EXPECT_EQ(spec::bytes_of(work->out), 4) << p.names[op.name];
+    batched += work->batch > 1;
+  });
+  EXPECT_GT(batched, 0);
 }
 
 TEST(Block, BackwardOfUnfusedAttentionAndOfMatmulsCostsTwoForwards) {
