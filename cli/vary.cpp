@@ -8,17 +8,13 @@
 #include "cli/job_flags.h"
 #include "core/base/fault.h"
 #include "core/base/repeated.h"
+#include "core/base/trimmed.h"
 
 namespace cli {
 namespace {
 
 const char kVary[] = "--vary";
 constexpr std::size_t kMostCombinations = 10000;  // each is a whole prediction
-
-std::string trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t");
-  return first == text.npos ? "" : std::string(text.substr(first, text.find_last_not_of(" \t") - first + 1));
-}
 
 /// "strategy.recompute.layers" is below "strategy.recompute".
 bool is_below(const std::string& path, const std::string& other) { return path.starts_with(other + '.'); }
@@ -40,11 +36,11 @@ std::vector<std::string> split(std::string_view text) {
     } else if (c == ']' || c == '}') {
       --depth;
     } else if (c == ',' && depth == 0) {
-      out.push_back(trimmed(text.substr(begin, i - begin)));
+      out.emplace_back(base::trimmed(text.substr(begin, i - begin)));
       begin = i + 1;
     }
   }
-  out.push_back(trimmed(text.substr(begin)));
+  out.emplace_back(base::trimmed(text.substr(begin)));
   return out;
 }
 
@@ -60,7 +56,7 @@ std::vector<Variation> variations(const Arguments& args) {
   std::vector<base::Fault> faults;
   for (const std::string& entry : args.all(kVary)) {
     const std::size_t equals = entry.find('=');
-    const std::string path = trimmed(entry.substr(0, equals));
+    const std::string path(base::trimmed(std::string_view(entry).substr(0, equals)));
     const auto same = [&](const Variation& v) { return v.path == path; };
     if (equals == std::string::npos) {
       faults.push_back(

@@ -11,6 +11,7 @@
 #include "core/base/near_names.h"
 #include "core/base/number.h"
 #include "core/base/text.h"
+#include "core/base/trimmed.h"
 
 namespace config {
 namespace {
@@ -86,11 +87,6 @@ std::string problem_of(const spec::Input& input, double after) {
   return after < most_of(input.unit) ? "" : "more than can be reckoned with";
 }
 
-std::string trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t");
-  return first == text.npos ? "" : std::string(text.substr(first, text.find_last_not_of(" \t") - first + 1));
-}
-
 class ChangeReader {
  public:
   ChangeReader(const spec::Job& job, std::string_view option) : job_(job), option_(option) {}
@@ -98,7 +94,7 @@ class ChangeReader {
   std::vector<spec::Change> run(std::string_view text) {
     while (true) {
       const std::size_t comma = text.find(',');
-      one(trimmed(text.substr(0, comma)));
+      one(std::string(base::trimmed(text.substr(0, comma))));
       if (comma == text.npos) break;
       text.remove_prefix(comma + 1);
     }
@@ -112,7 +108,7 @@ class ChangeReader {
     if (equals == written.npos || equals == 0 || equals + 1 == written.size()) {
       return fault("", base::quoted(written) + " is no change", kHow);
     }
-    const std::string name = trimmed(written.substr(0, equals)), text = trimmed(written.substr(equals + 1));
+    const std::string name(base::trimmed(written.substr(0, equals))), text(base::trimmed(written.substr(equals + 1)));
     const auto kinds = spec::inputs_named(job_, name);
     if (kinds.empty()) return unknown(name);
     spec::Change change{written, {}};

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/text.h"
+#include "core/base/trimmed.h"
 #include "core/config/document.h"
 
 namespace config {
@@ -32,10 +33,8 @@ std::size_t brackets_of(std::string_view key) {
 
 /// An empty value, however YAML writes it.
 bool says_nothing(std::string_view yaml) {
-  const std::size_t begin = yaml.find_first_not_of(" \t\n");
-  if (begin == yaml.npos) return true;
-  const std::string_view text = yaml.substr(begin, yaml.find_last_not_of(" \t\n") + 1 - begin);
-  return text == "null" || text == "~";
+  const std::string_view text = base::trimmed(yaml, " \t\n");
+  return text.empty() || text == "null" || text == "~";
 }
 
 class Setting {

@@ -109,7 +109,8 @@ TEST(Inputs, NameEveryConstantOfTheKernelCurves) {
 }
 
 TEST(Inputs, NameEveryConstantOfTheNetworkCurves) {
-  EXPECT_EQ(testing_support::members<spec::NetworkCalibration>(), std::size(spec::kCurveNames) + 4);  // name, sources, a call
+  EXPECT_EQ(testing_support::members<spec::NetworkCalibration>(),
+            std::size(spec::kCurveNames) + 4);  // name, sources, a call and its source
   for (const std::string path : {"links.", "fabric."}) {
     for (const spec::CurveName& name : spec::kCurveNames) {
       const std::string curve = path + name.key + '.';
