@@ -39,11 +39,14 @@ bool same_experts(const std::optional<Moe>& a, const std::optional<Moe>& b) {
          a->first_dense == b->first_dense && a->every == b->every;
 }
 
-/// The width of a feed-forward that no layer may have is anybody's.
+/// Whether some layer has a feed-forward of `ffn`, and not experts instead.
+bool has_dense_layers(const Model& m) { return !m.moe || m.moe->first_dense > 0 || m.moe->every > 1; }
+
+/// Of any depth: a run on fewer GPUs cuts layers off, and what is left is that model's.
 bool same_shape(const Model& a, const Model& b) {
-  return !b.is_list() && a.layers == b.layers && a.hidden == b.hidden && a.heads == b.heads &&
-         a.kv_heads == b.kv_heads && a.head_dim == b.head_dim && a.gated_mlp == b.gated_mlp && a.mla == b.mla &&
-         (a.moe || a.ffn == b.ffn) && same_experts(a.moe, b.moe);
+  return !b.is_list() && a.hidden == b.hidden && a.heads == b.heads && a.kv_heads == b.kv_heads &&
+         a.head_dim == b.head_dim && a.gated_mlp == b.gated_mlp && a.mla == b.mla && same_experts(a.moe, b.moe) &&
+         (!has_dense_layers(a) || a.ffn == b.ffn);
 }
 
 template <class T>
@@ -120,7 +123,8 @@ void take_norms_and_biases(Model& m, const Model& known, const Taker& from) {
 
 void take_ends(Model& m, const Model& known, const Taker& from) {
   from.take("position", m.position, known.position);
-  if (m.position == known.position) from.take("max_positions", m.max_positions, known.max_positions);
+  if (m.position == spec::Position::learned && known.position == m.position)
+    from.take("max_positions", m.max_positions, known.max_positions);
   from.take("tied_embeddings", m.tied_embeddings, known.tied_embeddings);
 }
 

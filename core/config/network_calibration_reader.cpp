@@ -73,6 +73,9 @@ spec::NetworkCalibration read_network_calibration(const Value& value, const std:
   }
   map.read("experts_call", calibration.experts_call);
   map.read("experts_call_source", calibration.experts_call_source);
+  if (calibration.experts_call.si() > 0 && calibration.experts_call_source.empty()) {
+    map.fault("experts_call_source", "is missing", "write where experts_call is from, in quotes");
+  }
   read_sources(map, calibration.sources);
   map.finish();
   return calibration;

@@ -73,6 +73,9 @@ class Collector {
     const spec::PathCurve* ruling = price(w, cluster_, algorithm_).curve;
     if (w.group.per_domain > 1) note_path(node_.links, w.kind, w.bytes, ruling);
     if (w.group.domains > 1) note_path(cluster_.fabric.calibration, w.kind, w.bytes, ruling);
+    if (!w.by_library) return;
+    if (w.group.domains == 1 || w.group.per_domain > 1) note_call(node_.links);
+    if (w.group.domains > 1) note_call(cluster_.fabric.calibration);
   }
   void add(const plan::Transfer& w) {
     const spec::NetworkCalibration& path = w.crosses_domain ? cluster_.fabric.calibration : node_.links;
@@ -102,6 +105,13 @@ class Collector {
     const std::string what = name(kind, path) + (plain ? "" : std::string(" by ") + own->key);
     note(of(what, curve.measured, curve.source));
     if (sim::outside(curve, bytes)) beyond_.emplace(what, curve.covered);
+  }
+
+  /// The call of a library's exchange (DeepEP), whatever its bytes.
+  void note_call(const spec::NetworkCalibration& path) {
+    if (path.experts_call.si() > 0) {
+      note(of("calls of experts' exchanges over " + path.name, false, path.experts_call_source));
+    }
   }
 
   const spec::Cluster cluster_;

@@ -66,7 +66,12 @@ TEST_F(NamedModel, WhatIsWrittenStays) {
   EXPECT_EQ(j.model.moe->top_groups, 1);
 }
 
-TEST_F(NamedModel, VocabularyAndDepthOfPredictionAreTheRuns) {
+TEST_F(NamedModel, VocabularyDepthAndPredictionAreTheRuns) {
+  const spec::Job cut = small_.read(
+      "{model: {name: fancy-8x1b, layers: 1, hidden: 256, heads: 4, gated_mlp: true, vocab: 2000, "
+      "moe: {experts: 8, top_k: 2, ffn: 512}}, cluster: {node: box-8}, training: {sequence: 256, global_batch: 8}}");
+  EXPECT_TRUE(cut.model.qk_norm);
+  EXPECT_EQ(cut.model.layers, 1);
   const spec::Job j = job("fancy-8x1b");
   EXPECT_EQ(j.model.vocab, 2000);
   EXPECT_EQ(j.model.mtp, 0);
@@ -78,6 +83,34 @@ TEST_F(NamedModel, AnotherShapeOrNameIsAnotherModel) {
     EXPECT_THAT(j.assumptions, Not(OfTheName()));
     EXPECT_FALSE(j.model.qk_norm);
   }
+}
+
+TEST_F(NamedModel, ADenseLayerBesideExpertsHasTheWidthOfItsOwn) {
+  small_.add("workloads/models/mixed-8x1b.yaml",
+             "{name: mixed-8x1b, layers: 2, hidden: 256, heads: 4, ffn: 1024, vocab: 1000, window: 128, "
+             "moe: {experts: 8, top_k: 2, ffn: 512, first_dense: 1}}\n");
+  const auto window = [&](const char* ffn) {
+    return small_
+        .read(std::string("{model: {name: mixed-8x1b, layers: 2, hidden: 256, heads: 4, vocab: 2000, ffn: ") + ffn +
+              ", moe: {experts: 8, top_k: 2, ffn: 512, first_dense: 1}}, cluster: {node: box-8}, "
+              "training: {sequence: 256, global_batch: 8}}")
+        .model.window;
+  };
+  EXPECT_EQ(window("1024"), 128);
+  EXPECT_EQ(window("2048"), 0);
+}
+
+TEST_F(NamedModel, PlacesAreCountedOnlyWhereTheyAreLearned) {
+  const auto told = [&](const std::string& name, const std::string& position) {
+    const std::string shape =
+        name + ", layers: 2, hidden: 256, heads: 4, ffn: 1024, vocab: 1000, position: " + position;
+    small_.add("workloads/models/" + name + ".yaml", "{name: " + shape + ", max_positions: 4096}\n");
+    return small_
+        .read("{model: {name: " + shape + "}, cluster: {node: box-8}, training: {sequence: 256, global_batch: 8}}")
+        .assumptions;
+  };
+  EXPECT_THAT(told("turned", "rope"), Not(OfTheName()));
+  EXPECT_THAT(told("placed", "learned"), OfTheName());
 }
 
 TEST_F(NamedModel, OfTwoNamesThatDifferByASignTheShapeDecides) {

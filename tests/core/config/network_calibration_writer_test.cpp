@@ -39,4 +39,15 @@ TEST(NetworkCalibrationWriter, WhatIsWrittenIsReadAgain) {
   EXPECT_EQ(read.sources, written.sources);
 }
 
+TEST(NetworkCalibrationReader, ACallOfExpertsSaysWhereItIsFrom) {
+  spec::NetworkCalibration written;
+  written.sources = {"all_reduce.log"};
+  written.experts_call = base::us(100);
+  config::Faults faults;
+  config::read_network_calibration(config::parse(config::network_calibration_yaml(written, "x"), "my.yaml"), "my",
+                                   faults);
+  ASSERT_EQ(faults.size(), 1U);
+  EXPECT_EQ(faults[0].field, "my.experts_call_source");
+}
+
 }  // namespace

@@ -32,6 +32,7 @@ spec::Job full_job() {
       curve.efficiency = curve.low_latency.efficiency = curve.ll128.efficiency = 0.5;
     }
   }
+  job.cluster.node.links.experts_call = base::us(100);
   job.cluster.fabric.upper_tiers = {{.nodes = 4, .oversubscription = 2}};
   job.training.data = {.bytes_per_token = {}, .bytes_per_sample = {}, .bandwidth = base::GBps(1)};
   job.training.checkpoint = spec::Checkpoint{.bandwidth = base::GBps(1)};
@@ -111,6 +112,7 @@ TEST(Inputs, NameEveryConstantOfTheKernelCurves) {
 TEST(Inputs, NameEveryConstantOfTheNetworkCurves) {
   EXPECT_EQ(testing_support::members<spec::NetworkCalibration>(),
             std::size(spec::kCurveNames) + 4);  // name, sources, a call and its source
+  EXPECT_EQ(figures_under("links.experts_call"), 1u);
   for (const std::string path : {"links.", "fabric."}) {
     for (const spec::CurveName& name : spec::kCurveNames) {
       const std::string curve = path + name.key + '.';
