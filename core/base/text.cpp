@@ -135,7 +135,7 @@ Parsed<ByteRate> parse_byte_rate(std::string_view text) {
   Parsed<ByteRate> out;
   NumberAndUnit parts = split(text);
   if (parts.ok && parts.unit.empty() && parts.number >= 0) {
-    const std::string number(text);
+    const std::string number(parts.number > 0 ? text : "50");
     out.problem = quoted(text) + " has no unit";
     out.mend = "write " + number + "GB/s (bytes) or " + number + "Gb/s (bits)";
     return out;

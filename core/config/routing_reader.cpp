@@ -39,7 +39,8 @@ void read_routing(MapReader& map, std::string_view key, std::vector<double>& out
     try {
       file = load(value->text);
     } catch (const base::InputError& error) {
-      return map.fault(key, "cannot be read: " + std::string(error.what()), kMendCounts);
+      const base::Fault& first = error.faults.front();
+      return map.fault(key, base::quoted(value->text) + " as a file: " + first.what, kMendCounts);
     }
     value = &file;
   }

@@ -31,6 +31,9 @@ void read_degrees(MapReader& map, spec::Strategy& s) {
   map.read("moe_imbalance", s.moe_imbalance, 1, 1'000'000);
   s.moe_dispatcher_given = map.read("moe_dispatcher", s.moe_dispatcher);
   read_routing(map, "moe_routing", s.moe_routing);
+  if (!s.moe_routing.empty() && map.has("moe_imbalance")) {
+    map.fault("moe_imbalance", "is told by moe_routing as well", "leave one of them out");
+  }
   map.read("rank_order", s.rank_order);
 }
 

@@ -68,6 +68,7 @@ TEST(ChangeReader, RefusesByNameAndHelps) {
   EXPECT_NE(refusal("nicc=2x").find("--what-if nicc: is no input of this job"), std::string::npos);
   EXPECT_NE(refusal("nicc=2x").find("did you mean nic?"), std::string::npos);
   EXPECT_NE(refusal("hbm=800").find("'800' has no unit"), std::string::npos);
+  EXPECT_NE(refusal("hbm=0").find("write 50GB/s (bytes)"), std::string::npos);  // and not zero, which is refused next
   EXPECT_NE(refusal("hbm=30%").find("does not say more or less"), std::string::npos);
   EXPECT_NE(refusal("hbm=2x,gpu.hbm=3x").find("is changed twice"), std::string::npos);
   EXPECT_NE(refusal("hbm").find("'hbm' is no change"), std::string::npos);

@@ -140,6 +140,13 @@ TEST_F(StrategyMessages, ATypoOffersTheWordThatBeginsAlike) {
             "  mend: did you mean tp?");
 }
 
+TEST_F(StrategyMessages, RoutingTellsTheImbalance) {
+  const std::string told = of_strategy("moe_imbalance: 1.5, moe_routing: [1, 2]");
+  EXPECT_NE(told.find("error: strategy.moe_imbalance: is told by moe_routing as well\n  mend: leave one of them out"),
+            std::string::npos)
+      << told;
+}
+
 TEST_F(StrategyMessages, WhatOtherToolsCallAKey) {
   const auto hint = [&](const std::string& name) {
     const std::string told = of_strategy(name + ": 2");

@@ -44,6 +44,10 @@ TEST(RoutingReader, AWordAmongTheCountsIsAFaultThatShowsIt) {
   EXPECT_EQ(read("moe_routing: [812, -1]").faults.size(), 1u);
 }
 
-TEST(RoutingReader, AFileThatIsNotThereIsAFault) { EXPECT_EQ(read("moe_routing: no/such/file.csv").faults.size(), 1u); }
+TEST(RoutingReader, AFileThatIsNotThereIsAFault) {
+  const Read wrong = read("moe_routing: no/such/file.csv");
+  ASSERT_EQ(wrong.faults.size(), 1u);
+  EXPECT_EQ(wrong.faults[0].what, "'no/such/file.csv' as a file: cannot be read: No such file or directory");
+}
 
 }  // namespace
