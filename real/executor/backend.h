@@ -88,7 +88,10 @@ class Backend {
   virtual Tensor allocate(std::int64_t count, Purpose purpose) = 0;
   Tensor allocate(std::int64_t count) { return allocate(count, kActivation); }
   virtual Tensor upload(std::span<const double> values) = 0;  // of Meaning::exact
+  /// Asked for the same values again, a backend may give what it has kept of the step: for places of tokens.
   virtual Tensor upload_indices(std::span<const std::int32_t> values) = 0;
+  /// Of values that are other ones each time: the memory goes with the tensor.
+  virtual Tensor upload_passing_indices(std::span<const std::int32_t> values) = 0;
   virtual std::vector<double> download(const Tensor&) = 0;
   virtual std::vector<std::int32_t> download_indices(const Tensor&) = 0;
 

@@ -159,14 +159,19 @@ void GpuBackend::send_indices(std::span<const std::int32_t> piece, std::int32_t*
   });
 }
 
-Tensor GpuBackend::upload_indices(std::span<const std::int32_t> values) {
-  if (const Tensor sent = indices_.find(values, current_)) return sent;
+Tensor GpuBackend::upload_passing_indices(std::span<const std::int32_t> values) {
   const Tensor out = allocate(static_cast<std::int64_t>(values.size()), kIndices);
   constexpr std::size_t kPiece = Staging::kMost / sizeof(std::int32_t);
   for (std::size_t begin = 0; begin < values.size(); begin += kPiece) {
     const auto piece = values.subspan(begin, std::min(kPiece, values.size() - begin));
     send_indices(piece, as<std::int32_t>(out) + begin);
   }
+  return out;
+}
+
+Tensor GpuBackend::upload_indices(std::span<const std::int32_t> values) {
+  if (const Tensor sent = indices_.find(values, current_)) return sent;
+  const Tensor out = upload_passing_indices(values);
   indices_.add(values, current_, out);
   return out;
 }

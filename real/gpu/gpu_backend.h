@@ -80,6 +80,7 @@ class GpuBackend final : public Backend {
   Tensor allocate(std::int64_t count, Purpose purpose) override;
   Tensor upload(std::span<const double> values) override;
   Tensor upload_indices(std::span<const std::int32_t> values) override;
+  Tensor upload_passing_indices(std::span<const std::int32_t> values) override;
   std::vector<double> download(const Tensor&) override;
   std::vector<std::int32_t> download_indices(const Tensor&) override;
 

@@ -138,7 +138,7 @@ void sort(Task& task, bool by_expert) {
     }
   }
   const auto rows = static_cast<std::int64_t>(from.size());
-  if (rows > 0) task.backend.embedding_forward({rows, width, rows}, task.backend.upload_indices(from), x, y);
+  if (rows > 0) task.backend.embedding_forward({rows, width, rows}, task.backend.upload_passing_indices(from), x, y);
 }
 
 /// What a framework does to pad the rows of each expert, which no matmul here asks for.

@@ -66,7 +66,8 @@ Tensor plan_visits(Task& task) {
   }
   routing.visits = flat(told);
   routing.visited = flat(exchange_counts(task, told));
-  task.backend.permute_plan(shape, task.backend.upload_indices(ranks), task.backend.allocate(shape.experts, kIndices),
+  task.backend.permute_plan(shape, task.backend.upload_passing_indices(ranks),
+                            task.backend.allocate(shape.experts, kIndices),
                             task.make("visits", static_cast<std::int64_t>(choices.size()), kIndices));
   std::vector<double> flat_choices;
   for (const std::vector<std::int32_t>& to : sent) flat_choices.insert(flat_choices.end(), to.begin(), to.end());
@@ -75,7 +76,7 @@ Tensor plan_visits(Task& task) {
   task.backend.all_to_all(task.group(), elements(routing.visits, shape.top_k), task.backend.upload(flat_choices),
                           arrive, arrived);
   const std::vector<double> numbers = task.backend.download(arrived);
-  return task.backend.upload_indices(std::vector<std::int32_t>(numbers.begin(), numbers.end()));
+  return task.backend.upload_passing_indices(std::vector<std::int32_t>(numbers.begin(), numbers.end()));
 }
 
 /// Rows of `width` numbers of this rank's tokens, to the ranks.

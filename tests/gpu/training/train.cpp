@@ -118,6 +118,8 @@ class Ranks {
     if (on_device) add_masters(executor, backend, out_);
     out_.wrongly_told.insert(teller.wrong().begin(), teller.wrong().end());
     out_.reserved = std::max(out_.reserved, backend.pool().reserved_peak());
+    const auto activations = static_cast<std::size_t>(plan::Category::activations);
+    out_.activations_left = std::max(out_.activations_left, backend.pool().ledger().now()[activations]);
     out_.plain_attention.insert(backend.plain_attention().begin(), backend.plain_attention().end());
     out_.experts_one_by_one.insert(backend.experts_one_by_one().begin(), backend.experts_one_by_one().end());
   }

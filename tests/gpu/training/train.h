@@ -24,6 +24,7 @@ struct Trained {
   tiny::Run run;
   std::map<tiny::Key, std::vector<double>> masters;  // at the end, where they are on the device
   std::int64_t reserved = 0;                         // of the rank that took most
+  std::int64_t activations_left = 0;                 // bytes behind the last step, likewise
   std::set<std::string>
       wrongly_told;  // operators of which a record would be missed, or would come unexpected, as far as known
   std::set<std::string> plain_attention, experts_one_by_one;
