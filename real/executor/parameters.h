@@ -65,7 +65,6 @@ struct Parameter {
   Value weight;                           // what operators read: the whole part. Zero 3: only while it is gathered
   Value gradient;                 // of the whole part, from this rank's tokens (zero 0: also once it is reduced)
   Value reduced;                  // of the owned range, from all tokens (reduced_apart)
-  Value scattered;                // what a reduce-scatter left of it, on its way to `reduced` (HSDP)
   Value master, m, v;             // of the owned range; of a frozen one its share of the weight. SGD has no v
   Value m_scales, v_scales;       // of the blocks of moments in 8 bits
   Tensor codes;                   // of the whole part; their pieces, one a scale, are RankState::narrow_weights

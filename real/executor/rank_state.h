@@ -47,6 +47,12 @@ struct GatheredUnit {
   std::vector<Parameter*> parameters;
 };
 
+/// HSDP: what the latest reduce-scatter of gradients has brought, on its way to `reduced`.
+struct Scattered {
+  std::vector<Parameter*> parameters;
+  Value shards;  // one behind the other
+};
+
 /// The largest magnitudes of an operand that is scaled by them: of this step's microbatches, of the step before.
 struct Magnitudes {
   Value now, before;
@@ -98,7 +104,7 @@ struct RankState {
   std::map<std::pair<Site, std::string>, std::int64_t> covered;
   /// Of the call under way, by what they order: gradients or parameters of an axis.
   std::map<std::string, Cursor> cursors;
-  std::vector<Parameter*> scattered;              // by the latest reduce-scatter of gradients
+  Scattered scattered;
   std::optional<std::vector<Parameter*>> summed;  // by the latest collective of gradients, until they go to the host
   std::vector<Parameter*> left;                   // for the host, by the latest copy of gradients
   std::map<std::pair<std::int16_t, std::int16_t>, GatheredUnit> gathered;  // by chunk and first layer

@@ -51,6 +51,16 @@ void all_reduce_carried(Task& task, const std::vector<Parameter*>& carried) {
 
 void all_reduce(Task& task) { all_reduce_carried(task, next_gradients(task, axis_of(task))); }
 
+/// As a reduce-scatter over so many ranks leaves them, each padded to its share.
+void add_shards(Task& task, const std::vector<Parameter*>& carried, int ranks, const Tensor& shards) {
+  std::int64_t at = 0;
+  for (Parameter* p : carried) {
+    add_reduced(task, *p, shards.part(at, p->owned.length));
+    at += p->share(ranks);
+  }
+  task.rank.summed = carried;
+}
+
 /// What the owned range of each parameter gets, added to what earlier microbatches left there. Under HSDP the
 /// all-reduce behind it does that.
 void reduce_scatter(Task& task) {
@@ -62,40 +72,26 @@ void reduce_scatter(Task& task) {
   const Tensor mine = task.backend.allocate(share, of_gradients(task));
   pack(task.backend, carried, ranks, packed, [&](Parameter& p) { return gradient_of(task, p); });
   task.backend.reduce_scatter(task.group(), packed, mine);
-  std::int64_t at = 0;
-  for (Parameter* p : carried) {
-    const Tensor piece = mine.part(at, p->owned.length);
-    if (replicated(task, axis)) {
-      task.backend.copy(piece, task.renew(p->scattered, p->owned.length, of_gradients(task)));
-    } else {
-      add_reduced(task, *p, piece);
-    }
-    at += p->share(ranks);
-    if (task.c.scatters_gradients) p->gradient = {};  // made anew by the next microbatch
+  if (replicated(task, axis)) {
+    task.rank.scattered.parameters = carried;
+    task.set(task.rank.scattered.shards, mine);
+  } else {
+    add_shards(task, carried, ranks, mine);
   }
-  task.rank.scattered = carried;
-  task.rank.summed = carried;
+  if (!task.c.scatters_gradients) return;
+  for (Parameter* p : carried) p->gradient = {};  // made anew by the next microbatch
 }
 
-/// HSDP: the shards that reduce_scatter() brought, over the groups; or, where a shard is the whole, the gradients.
+/// HSDP: the shards that reduce_scatter() brought, where they lie, over the groups; or, where a shard is the whole, the
+/// gradients.
 void all_reduce_shards(Task& task) {
   const Axis shards = axis_of(task) == Axis::replicate ? Axis::shard : Axis::expert_shard;
   if (task.rank.place.size(shards) == 1) return all_reduce_carried(task, next_gradients(task, shards));
-  std::int64_t all = 0;
-  for (const Parameter* p : task.rank.scattered) all += p->owned.length;
-  const Tensor packed = task.backend.allocate(all, of_gradients(task));
-  std::int64_t at = 0;
-  for (Parameter* p : task.rank.scattered) {
-    task.backend.copy(task.read(p->scattered, p->name), packed.part(at, p->owned.length));
-    at += p->owned.length;
-  }
-  task.backend.all_reduce(task.group(), Sum::add, packed);
-  at = 0;
-  for (Parameter* p : task.rank.scattered) {
-    add_reduced(task, *p, packed.part(at, p->owned.length));
-    at += p->owned.length;
-  }
-  task.rank.summed = task.rank.scattered;
+  Scattered& scattered = task.rank.scattered;
+  const Tensor mine = task.write(scattered.shards, "gradient shards");
+  task.backend.all_reduce(task.group(), Sum::add, mine);
+  add_shards(task, scattered.parameters, task.rank.place.size(shards), mine);
+  scattered = {};
 }
 
 void gather(Task& task, const std::vector<Parameter*>& carried) {

@@ -113,4 +113,15 @@ TEST(CpuLedger, ALayerKeepsWhatThePlanSays) {
   }
 }
 
+// Shards are summed over the groups where a group's reduce-scatter has left them, and stay nowhere.
+TEST(CpuLedger, GroupsThatShareTakeNoMoreThanOneOfThem) {
+  const auto peak = [](int zero, int groups) {
+    spec::Job draft = tiny::draft(tiny::llama(4), {.dp = 2 * groups, .zero = zero}, 4 * groups);
+    if (groups > 1) draft.strategy.shard = 2;
+    const spec::Job job = toy::resolved(draft);
+    return real::train_on_cpu(job, plan::build(job), tiny::tokens(job), {}, 2).memory.measured;
+  };
+  for (const int zero : {1, 2, 3}) EXPECT_EQ(peak(zero, 2), peak(zero, 1)) << zero;
+}
+
 }  // namespace
