@@ -18,7 +18,7 @@ void check(ncclResult_t status, const char* call) {
   throw base::DeviceError(fmt::format("{}: {}{}{}", call, ncclGetErrorString(status), last.empty() ? "" : ": ", last));
 }
 
-Communicator::Communicator(const World& world) {
+Communicator::Communicator(const World& world) : world_(&world) {
   ncclUniqueId id{};
   if (world.identity.rank == 0) {
     check(ncclGetUniqueId(&id), "ncclGetUniqueId");
@@ -34,6 +34,7 @@ Communicator::~Communicator() {
   if (!comm_) return;
   ncclResult_t state = ncclSuccess;
   const bool sound = ncclCommGetAsyncError(comm_, &state) == ncclSuccess && state == ncclSuccess;
+  const HostCall::Scope held(*world_->call, sound ? "ncclCommDestroy" : "ncclCommAbort", world_->patience.finish);
   sound ? ncclCommDestroy(comm_) : ncclCommAbort(comm_);
 }
 
@@ -43,9 +44,10 @@ void Communicator::abort() {
 
 std::optional<Communicator> Communicator::split(std::optional<int> color, int key) const {
   ncclComm_t part = nullptr;
+  const HostCall::Scope held(*world_->call, "ncclCommSplit", world_->patience.join);
   check(ncclCommSplit(comm_, color.value_or(NCCL_SPLIT_NOCOLOR), key, &part, nullptr), "ncclCommSplit");
   if (!part) return std::nullopt;
-  return Communicator(part);
+  return Communicator(world_, part);
 }
 
 int Communicator::rank() const {

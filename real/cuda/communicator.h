@@ -17,9 +17,11 @@ void check(ncclResult_t status, const char* call);
 class Communicator {
  public:
   /// All ranks of `world`, each with the device that is current for its thread. Blocks until all have come. Once a run.
+  /// `world` outlives it and what is split from it: each call of NCCL that waits for others has a limit of its own.
   explicit Communicator(const World& world);
-  Communicator(Communicator&& other) noexcept : comm_(std::exchange(other.comm_, nullptr)) {}
+  Communicator(Communicator&& other) noexcept : world_(other.world_), comm_(std::exchange(other.comm_, nullptr)) {}
   Communicator& operator=(Communicator&& other) noexcept {
+    std::swap(world_, other.world_);
     std::swap(comm_, other.comm_);
     return *this;
   }
@@ -39,7 +41,8 @@ class Communicator {
   void check_async() const;
 
  private:
-  explicit Communicator(ncclComm_t comm) : comm_(comm) {}
+  Communicator(const World* world, ncclComm_t comm) : world_(world), comm_(comm) {}
+  const World* world_;
   ncclComm_t comm_ = nullptr;
 };
 

@@ -27,10 +27,7 @@ GpuBackend::GpuBackend(const World& world, int device, const Communicator& every
   pool_.when_full({[this] { return recycler_.wait_for_oldest([this](const Event& event) { waiter_.until(event); }); },
                    [this] { wait_for_all(); }});
   matmuls();  // compute's workspace: no memory is asked of the driver in a step, which would wait for the device
-  {
-    const HostCall::Scope held(*world_.call, "ncclCommSplit", world_.patience.join);
-    for (const Membership& one : memberships_) communicators_.push_back(everyone.split(one.color, one.key));
-  }
+  for (const Membership& one : memberships_) communicators_.push_back(everyone.split(one.color, one.key));
 }
 
 /// What a failure left under way still uses what goes now, on any stream; give_up() has ended what waits for others.
