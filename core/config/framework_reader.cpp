@@ -51,6 +51,7 @@ void read_memory(MapReader& map, spec::Framework& framework) {
   map.read("fresh_gradients", framework.fresh_gradients);
   map.read("fp8_parameters", framework.fp8_parameters);
   map.read("keeps_gathered", framework.keeps_gathered);
+  map.read("keeps_blocking_gathers", framework.keeps_blocking_gathers);
   map.read("copies_sequence", framework.copies_sequence);
   map.read("stops_recompute", framework.stops_recompute);
   map.read("keeps_stage_outputs", framework.keeps_stage_outputs);

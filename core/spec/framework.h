@@ -76,10 +76,11 @@ struct Framework {
   bool written_gelu = false;   // models of GPT-2's recipe write GELU out in Python; resolve() clears it for others
   int vocab_multiple = 1;      // in training the vocabulary is padded to a multiple of this a tensor-parallel rank
   // Of eager PyTorch, by what its modules allocate.
-  bool compiles_head = true;     // a graph compiler takes the output head; torchtitan: blocks alone
-  bool compiles_loss = true;     // a graph compiler takes the loss with the model; torchtitan of 2024: blocks alone
-  bool separate_loss = false;    // an unfused loss has tensors of its own where Megatron works in place
-  bool keeps_gathered = false;   // under sp, gathered inputs of linears are kept for backward, not gathered again
+  bool compiles_head = true;    // a graph compiler takes the output head; torchtitan: blocks alone
+  bool compiles_loss = true;    // a graph compiler takes the loss with the model; torchtitan of 2024: blocks alone
+  bool separate_loss = false;   // an unfused loss has tensors of its own where Megatron works in place
+  bool keeps_gathered = false;  // under sp, gathered inputs of linears are kept for backward, not gathered again
+  bool keeps_blocking_gathers = false;  // likewise where nothing is computed beside the gather; see fill_model_code
   bool copies_sequence = false;  // under sp the sequence lies behind the batch: shards are laid out for each collective
   std::optional<bool> stops_recompute;  // full recomputation ends where nothing that follows is read by a backward; see
                                         // fill_checkpoints

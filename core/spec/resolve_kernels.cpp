@@ -117,6 +117,8 @@ void fill_model_code(Job& job, Filler& of_framework) {
   const bool unfused = job.stated && job.stated->strategy.fused_kernels.cross_entropy == false;
   const bool compiles_loss = f.compiles_loss_of_2025 && software_year(job) >= 2025 && !unfused;
   if (compiles_loss && job.strategy.compile) f.separate_loss = false;
+  const bool blocking = job.strategy.overlap.tp == TpOverlap::none;
+  f.keeps_gathered |= f.keeps_blocking_gathers && job.strategy.sp && blocking;
   if (!f.own_models || job.strategy.zero < 2) return;
   f.shifted_logits = false;  // the framework's own loss
   if (f.shards_by_dtensor) {

@@ -187,6 +187,7 @@ TEST(Inputs, NameEveryRateOfTheFramework) {
                                                "compiles_loss",
                                                "separate_loss",
                                                "keeps_gathered",
+                                               "keeps_blocking_gathers",
                                                "copies_sequence",
                                                "stops_recompute",
                                                "shards_by_dtensor",

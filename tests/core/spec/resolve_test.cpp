@@ -435,6 +435,21 @@ TEST(Resolve, TensorParallelBesideShardsIsDTensors) {
   EXPECT_EQ(code(1, true, true), std::pair(false, true));  // checkpoints are the same without shards
 }
 
+TEST(Resolve, AutogradKeepsWhatAMatmulBehindABlockingGatherRead) {
+  const auto keeps = [](bool sp, TpOverlap overlap, bool profile) {
+    Job job = small_job();
+    job.strategy.tp = 2;
+    job.strategy.sp = sp;
+    job.strategy.overlap.tp = overlap;
+    job.framework.keeps_blocking_gathers = profile;
+    return resolve(job).framework.keeps_gathered;
+  };
+  EXPECT_TRUE(keeps(true, TpOverlap::none, true));
+  EXPECT_FALSE(keeps(true, TpOverlap::chunked, true));
+  EXPECT_FALSE(keeps(false, TpOverlap::none, true));
+  EXPECT_FALSE(keeps(true, TpOverlap::none, false));
+}
+
 TEST(Resolve, RingsBesideShardsArePyTorchsUnlessTheyKnowDocuments) {
   const auto gathers = [](int zero, int cp, bool packed) {
     Job job = small_job();
