@@ -33,6 +33,13 @@ void all(std::size_t bytes, const char* what, const std::string& folder, Moves m
   }
 }
 
+/// Until the drive has been given the pages of a range, and of no other, whoever writes there. Its own cache is not
+/// flushed, nor is anything told where the pages lie: after this process nobody reads them.
+bool reach_drive(int handle, std::int64_t at, std::size_t bytes) {
+  constexpr unsigned kAll = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+  return sync_file_range(handle, at, static_cast<off_t>(bytes), kAll) == 0;
+}
+
 /// Where the environment wants temporary files; the first of these that is set is the one that C++ looks at.
 std::string wished_folder() {
   for (const char* name : {"TMPDIR", "TMP", "TEMP", "TEMPDIR"}) {
@@ -77,8 +84,8 @@ void DrivePiece::write(std::span<const std::byte> bytes) const {
   all(bytes.size(), "write", file_->folder(), [&](std::size_t done) {
     return pwrite(file_->handle(), bytes.data() + done, bytes.size() - done, at_ + static_cast<off_t>(done));
   });
-  if (through_cache_) return;
-  if (fdatasync(file_->handle()) != 0) fail("write", file_->folder(), std::strerror(errno));
+  if (through_cache_ || bytes.empty()) return;  // a range of no bytes is one up to the file's end
+  if (!reach_drive(file_->handle(), at_, bytes.size())) fail("write", file_->folder(), std::strerror(errno));
   posix_fadvise(file_->handle(), at_, bytes_, POSIX_FADV_DONTNEED);
 }
 
@@ -86,7 +93,7 @@ void DrivePiece::read(std::int64_t offset, std::span<std::byte> to) const {
   all(to.size(), "read", file_->folder(), [&](std::size_t done) {
     return pread(file_->handle(), to.data() + done, to.size() - done, at_ + offset + static_cast<off_t>(done));
   });
-  if (!through_cache_) posix_fadvise(file_->handle(), at_, bytes_, POSIX_FADV_DONTNEED);
+  if (!through_cache_ && !to.empty()) posix_fadvise(file_->handle(), at_, bytes_, POSIX_FADV_DONTNEED);
 }
 
 }  // namespace real

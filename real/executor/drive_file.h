@@ -25,6 +25,8 @@ class DriveFile {
 
   /// Where `bytes` may be written: where as many were before, or behind all others.
   std::int64_t take(std::int64_t bytes);
+  /// The blocks stay the file's: as many bytes come again in the next step, and to write where a hole was punched takes
+  /// 2.7 times as long (ext4, pieces of 8 MB). What waits so was a fifth of the file at most (tiny models, two steps).
   void give_back(std::int64_t offset, std::int64_t bytes);
   int handle() const { return handle_; }
   const std::string& folder() const { return folder_; }  // that it is in
@@ -41,7 +43,7 @@ class DriveFile {
 class DrivePiece final : public Storage {
  public:
   /// `through_cache`: pages stay in the host's memory, from which they are read back. Otherwise write() returns when
-  /// the drive has them, and read() takes them from there.
+  /// the drive has been given them, and read() takes them from there. Swap space: nothing outlasts the process.
   DrivePiece(std::shared_ptr<DriveFile> file, std::int64_t bytes, bool through_cache);
   ~DrivePiece() override;
   DrivePiece(const DrivePiece&) = delete;

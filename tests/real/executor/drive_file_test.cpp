@@ -4,10 +4,16 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdlib>
+#include <optional>
+#include <vector>
 
 #include "core/base/fault.h"
 
@@ -55,6 +61,45 @@ TEST(DriveFile, WhatWasNeverWrittenIsNotThereToRead) {
     EXPECT_THAT(error.what(),
                 testing::MatchesRegex("offloading to drives: cannot read a file in '.*': it ends too early"));
   }
+}
+
+constexpr std::size_t kBytes = 1 << 20;
+
+/// Of pages of a file, how many the host has in its memory, and how many of these no drive has been given.
+struct Cached {
+  std::uint64_t pages = 0, dirty = 0, being_written = 0, gone = 0, gone_lately = 0;
+};
+
+/// Nothing: the kernel does not tell (it does from Linux 6.5 on), or the folder is in memory.
+std::optional<Cached> cached(const DriveFile& file, std::uint64_t at) {
+  constexpr long kCachestat = 451;
+  struct statfs of_file {};
+  if (fstatfs(file.handle(), &of_file) != 0 || of_file.f_type == TMPFS_MAGIC) return std::nullopt;
+  const std::array<std::uint64_t, 2> range{at, kBytes};
+  Cached out;
+  if (syscall(kCachestat, file.handle(), range.data(), &out, 0) != 0) return std::nullopt;
+  return out;
+}
+
+// Others' pages may go to the drive meanwhile for reasons of the kernel's, but not each time.
+TEST(DriveFile, APieceReachesTheDriveAndWaitsForNoOthersPages) {
+  const std::vector<std::byte> bytes(kBytes, std::byte{1});
+  const std::uint64_t all = kBytes / static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  bool left_alone = false, by_none = false;
+  for (int again = 0; again < 5; ++again) {
+    const auto file = std::make_shared<DriveFile>();
+    const DrivePiece none(file, 0, false), other(file, kBytes, true), piece(file, kBytes, false);
+    other.write(bytes);
+    none.write({});
+    const auto before = cached(*file, 0);
+    if (!before) GTEST_SKIP() << "nobody tells what is cached";
+    by_none |= before->dirty == all;
+    piece.write(bytes);
+    left_alone |= cached(*file, 0)->dirty == all;
+    EXPECT_EQ(cached(*file, kBytes)->pages, 0u);
+  }
+  EXPECT_TRUE(by_none);
+  EXPECT_TRUE(left_alone);
 }
 
 // However its process ends, nothing of it stays: hundreds of gigabytes may be in it.
