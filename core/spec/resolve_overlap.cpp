@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/spec/fillers.h"
+#include "core/spec/software_age.h"
 
 namespace spec {
 namespace {
@@ -64,13 +65,17 @@ void fill_pipeline_units(Job& job, Filler& of_framework) {
                     "default of " + job.framework.name + (whole ? "" : " with pp"));
 }
 
-/// Recipes for GPUs with fp8 leave the plain exchange where it leaves a node.
+constexpr int kManyExperts = 100;  // Llama 4 Maverick, Qwen3 and gpt-oss have 128
+
+/// Recipes for GPUs with fp8 leave the plain exchange where it leaves a node, for models of many small experts. DeepEP
+/// is of February 2025; for older models of few and large experts (Mixtral, Grok-1) they keep the plain one.
 void fill_dispatcher(Job& job, Filler& of_framework) {
   Strategy& s = job.strategy;
   const Node& node = job.cluster.node;
   const auto& across_nodes = job.framework.dispatcher_across_nodes;
   if (!job.model.moe || s.ep == 1 || s.moe_dispatcher_given || !across_nodes) return;
   if (std::int64_t{s.ep} * s.etp <= node.gpus || !node.gpu.computes(Dtype::fp8)) return;
+  if (model_year(job.model) < 2025 && job.model.moe->experts < kManyExperts) return;
   s.moe_dispatcher = *across_nodes;
   of_framework.tell("moe_dispatcher", std::string(name(s.moe_dispatcher)),
                     "recipes of " + job.framework.name + " for experts over several nodes");

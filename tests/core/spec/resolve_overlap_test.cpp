@@ -102,12 +102,12 @@ TEST(Resolve, ParametersAreGatheredBesideComputeWhereReductionsMustBeAndAre) {
   }));
 }
 
-/// small_job on nodes of 4 GPUs, with experts over `ep` ranks.
+/// small_job on nodes of 4 GPUs, with experts over `ep` ranks, of a model of 2025.
 Job experts_of(int ep) {
   Job job = small_job();
   job.cluster.node.gpus = 4;
   job.cluster.nodes = 4;
-  job.model.moe = Moe{.experts = 8, .top_k = 2, .ffn = 64};
+  job.model.moe = Moe{.experts = 8, .top_k = 2, .ffn = 64, .router_bias = true};
   job.strategy.ep = ep;
   job.framework.dispatcher_across_nodes = MoeDispatcher::deepep;
   return job;
@@ -124,6 +124,20 @@ TEST(Resolve, ExpertsOverSeveralNodesAreReachedAsRecipesOfFp8GpusDo) {
   Job older = experts_of(8);
   older.cluster.node.gpu.peak[static_cast<int>(Dtype::fp8)] = {};
   EXPECT_EQ(resolve(older).strategy.moe_dispatcher, MoeDispatcher::alltoall);
+}
+
+TEST(Resolve, ModelsOfBeforeDeepEpKeepThePlainExchange) {
+  // Mixtral's kind: nothing tells that it is of 2025.
+  Job job = experts_of(8);
+  job.model.moe->router_bias = false;
+  EXPECT_EQ(resolve(job).strategy.moe_dispatcher, MoeDispatcher::alltoall);
+  job.model.moe->experts = 128;
+  EXPECT_EQ(resolve(job).strategy.moe_dispatcher, MoeDispatcher::deepep);
+  job.model.moe->experts = 64;  // Qwen2's
+  EXPECT_EQ(resolve(job).strategy.moe_dispatcher, MoeDispatcher::alltoall);
+  // A GPU of 2025 makes no recipe for few experts another's.
+  job.cluster.node.gpu.generation = Generation::blackwell;
+  EXPECT_EQ(resolve(job).strategy.moe_dispatcher, MoeDispatcher::alltoall);
 }
 
 TEST(Resolve, SlowHostsCaptureAllButTheExperts) {
