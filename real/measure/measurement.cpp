@@ -2,6 +2,7 @@
 #include "real/measure/measurement.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -18,17 +19,6 @@ std::int64_t total(const Ledger::ByCategory& bytes) {
 }
 
 std::string human(std::int64_t bytes) { return base::human(base::Bytes(static_cast<double>(bytes))); }
-
-std::string condition_line(std::size_t rank, const Condition& c) {
-  std::string out = fmt::format("GPU         rank {}: {}", rank, c.gpu);
-  if (c.sm_clock.si() > 0) out += ", SMs " + base::human(c.sm_clock);
-  if (c.memory_clock.si() > 0) out += ", memory " + base::human(c.memory_clock);
-  if (c.power.si() > 0) out += ", " + base::human(c.power);
-  if (c.celsius > 0) out += fmt::format(", {} degrees Celsius", c.celsius);
-  for (const std::string& reason : c.slowed_by)
-    out += (&reason == &c.slowed_by.front() ? ", slowed by " : ", ") + reason;
-  return out + '\n';
-}
 
 Json by_category(const Ledger::ByCategory& bytes) {
   Json out = Json::object();
@@ -57,6 +47,15 @@ Json json_of(const Condition& c) {
 
 }  // namespace
 
+std::string to_string(const Condition& c) {
+  const auto told = [](auto figure) { return figure.si() > 0 ? base::human(figure) : "unknown"; };
+  const std::string warmth = c.celsius > 0 ? fmt::format("{} degrees Celsius", c.celsius) : "temperature unknown";
+  std::string out = fmt::format("{}, SMs {}, memory {}, power {}, {}", c.gpu, told(c.sm_clock), told(c.memory_clock),
+                                told(c.power), warmth);
+  if (!c.slowed_by.empty()) out += fmt::format(", slowed by {}", fmt::join(c.slowed_by, ", "));
+  return out;
+}
+
 std::string text(const Measurement& m) {
   std::string out = fmt::format("job         {}\n", m.job);
   if (m.shares_cards) out += "            ranks share a card: no time below means anything\n";
@@ -73,7 +72,9 @@ std::string text(const Measurement& m) {
   for (const double loss : m.losses) out += fmt::format(" {:.4f}", loss);
   out += fmt::format("\nmemory      {}\n  planned   {}\n  reserved  {} (rank {})\n", to_string(m.memory.measured),
                      to_string(m.memory.planned), human(m.memory.reserved), m.memory.rank);
-  for (std::size_t rank = 0; rank < m.conditions.size(); ++rank) out += condition_line(rank, m.conditions[rank]);
+  for (std::size_t rank = 0; rank < m.conditions.size(); ++rank) {
+    out += fmt::format("GPU         rank {}: {}\n", rank, to_string(m.conditions[rank]));
+  }
   for (const std::string& why : m.plain_attention) out += fmt::format("attention   by the plain kernel: {}\n", why);
   for (const std::string& why : m.experts_one_by_one) out += fmt::format("experts     one matmul each: {}\n", why);
   return out;

@@ -20,6 +20,9 @@ struct Condition {
   std::vector<std::string> slowed_by;
 };
 
+/// "NVIDIA H200, SMs 1.98 GHz, memory 3.20 GHz, power 690 W, 61 degrees Celsius, slowed by heat"; what is 0 is unknown.
+std::string to_string(const Condition&);
+
 /// The rank whose memory was highest.
 struct MemoryUse {
   int rank = 0;

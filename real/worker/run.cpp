@@ -15,9 +15,9 @@
 #include "core/config/job_reader.h"
 #include "core/plan/build.h"
 #include "real/cuda/communicator.h"
-#include "real/cuda/nvml.h"
 #include "real/cupti/collector.h"
 #include "real/executor/token_file.h"
+#include "real/gpu/condition.h"
 #include "real/gpu/rank_run.h"
 #include "real/launch/watchdog.h"
 #include "real/measure/measurement.h"
@@ -55,11 +55,6 @@ void write_file(const std::string& path, const std::string& option, const std::s
   std::error_code error;
   if (out) std::filesystem::rename(beside, path, error);
   if (!out || error) throw base::InputError({{option, "'" + path + "' cannot be written", "choose another file", {}}});
-}
-
-real::Condition condition_of(const real::DeviceFacts& device, const real::Nvml& nvml) {
-  const real::Reading now = nvml.read(device.pci_bus_id);
-  return {device.name, now.sm_clock, now.memory_clock, now.power, now.celsius, now.slowed_by};
 }
 
 /// JSON has no number for what is none: null.
@@ -188,7 +183,7 @@ std::string run(real::World& world, const std::vector<std::string>& words) {
   const real::Steps steps{options.warmup, options.steps, !options.trace.empty(), captured};
   const real::Tokens tokens = real::tokens_of(options.tokens, job.model.vocab, real::all_of(steps), plan.tokens);
   const real::RankRun mine = real::run_rank(world, job, plan, device, tokens, steps);
-  const auto ranks = world.store->gather("run", told(mine, condition_of(device, nvml)), world.patience.message);
+  const auto ranks = world.store->gather("run", told(mine, real::condition_of(device, nvml)), world.patience.message);
   if (mine.trace) {
     const trace::Trace trace = gather_traces(world, plan, *mine.trace);
     if (self == 0) write_file(options.trace, "--trace", real::write_trace(trace));

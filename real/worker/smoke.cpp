@@ -12,9 +12,9 @@
 #include "core/base/text.h"
 #include "real/cuda/communicator.h"
 #include "real/cuda/device.h"
-#include "real/cuda/nvml.h"
 #include "real/cuda/pool.h"
 #include "real/cupti/collector.h"
+#include "real/gpu/condition.h"
 #include "real/launch/watchdog.h"
 #include "real/trace/measured.h"
 #include "real/worker/command.h"
@@ -111,12 +111,8 @@ std::string collectives(Bench& bench, const real::Communicator& world) {
 
 std::string condition(const Bench& bench) {
   const real::Nvml nvml;
-  const real::Reading now = nvml.read(bench.device.pci_bus_id);
-  std::string slowed;
-  for (const std::string& reason : now.slowed_by) slowed += ", slowed by " + reason;
-  return fmt::format("condition: driver {}, SMs at {}, memory at {}, {}, {} degrees Celsius{}\n", nvml.driver_version(),
-                     base::human(now.sm_clock), base::human(now.memory_clock), base::human(now.power), now.celsius,
-                     slowed);
+  return fmt::format("condition: driver {}, {}\n", nvml.driver_version(),
+                     real::to_string(real::condition_of(bench.device, nvml)));
 }
 
 std::string run(real::World& world, const std::vector<std::string>&) {

@@ -60,6 +60,15 @@ TEST(Worker, SaysThatAllWorksHere) {
   EXPECT_THAT(run.out, HasSubstr("GPU: emulated GPU, compute capability 9.0"));
   EXPECT_THAT(run.out, HasSubstr("recording: 4 records, 4 operators, 0 orphans, 0 dropped\n"));
   EXPECT_THAT(run.out, HasSubstr("NCCL: sums of 1 rank and of pairs are right\n"));
+  EXPECT_THAT(run.out,
+              HasSubstr("condition: driver emulated, emulated GPU, SMs 1.00 GHz, memory 1.00 GHz, power 70.0 W, "
+                        "30 degrees Celsius, slowed by power limit\n"));
+}
+
+TEST(Worker, SaysWhatIsNotToldOfASliceOfACard) {
+  const Told slice("FORERUN_EMULATED_SLICE", "1");
+  EXPECT_THAT(forerun("measure").out,
+              HasSubstr("emulated GPU, SMs unknown, memory unknown, power unknown, temperature unknown\n"));
 }
 
 TEST(Worker, TrainsAJobAsTheCpuDoesAndRecordsAStepThatAlignsWithThePrediction) {

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "core/base/fault.h"
+#include "real/gpu/condition.h"
 
 namespace real {
 namespace {
@@ -57,10 +58,7 @@ std::vector<base::Seconds> GpuBench::time(const Shape& shape, base::Seconds most
   }
 }
 
-Condition GpuBench::condition() {
-  const Reading now = nvml_.read(device_.pci_bus_id);
-  return {device_.name, now.sm_clock, now.memory_clock, now.power, now.celsius, now.slowed_by};
-}
+Condition GpuBench::condition() { return condition_of(device_, nvml_); }
 
 void GpuBench::end() {
   if (collectives_) collectives_->end();

@@ -1,12 +1,16 @@
 // tests/emulated_gpu/libraries/nvml.cpp -- NVML, which real mode loads by its name (real/cuda/nvml.cpp): an idle card.
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 extern "C" {
 
 using Status = int;
 using Handle = void*;
+
+/// NVML_ERROR_NOT_SUPPORTED for what a slice of a card (MIG) is not told.
+static Status of_a_whole_card() { return std::getenv("FORERUN_EMULATED_SLICE") == nullptr ? 0 : 3; }
 
 Status nvmlInit_v2() { return 0; }
 Status nvmlShutdown() { return 0; }
@@ -22,11 +26,11 @@ Status nvmlDeviceGetHandleByPciBusId_v2(const char* bus, Handle* card) {
 }
 Status nvmlDeviceGetClockInfo(Handle, int, unsigned* mhz) {
   *mhz = 1000;
-  return 0;
+  return of_a_whole_card();
 }
 Status nvmlDeviceGetPowerUsage(Handle, unsigned* milliwatts) {
   *milliwatts = 70'000;
-  return 0;
+  return of_a_whole_card();
 }
 Status nvmlDeviceGetEnforcedPowerLimit(Handle, unsigned* milliwatts) {
   *milliwatts = 700'000;
@@ -34,11 +38,11 @@ Status nvmlDeviceGetEnforcedPowerLimit(Handle, unsigned* milliwatts) {
 }
 Status nvmlDeviceGetTemperature(Handle, int, unsigned* celsius) {
   *celsius = 30;
-  return 0;
+  return of_a_whole_card();
 }
 Status nvmlDeviceGetCurrentClocksEventReasons(Handle, unsigned long long* bits) {
   *bits = 0x4;
-  return 0;
+  return of_a_whole_card();
 }
 
 }  // extern "C"

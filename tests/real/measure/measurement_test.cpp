@@ -67,11 +67,16 @@ TEST(Measurement, TheJsonHasTheSameFigures) {
 }
 
 // A slice of a card has no power of its own.
-TEST(Measurement, WhatTheDriverDoesNotTellIsLeftOut) {
+TEST(Measurement, WhatTheDriverDoesNotTellIsUnknown) {
   real::Measurement m = toy();
+  EXPECT_NE(real::text(m).find("rank 0: toy GPU, SMs 1.50 GHz, memory 2.00 GHz, power 300 W, 40 degrees Celsius, "
+                               "slowed by power limit, heat\n"),
+            std::string::npos)
+      << real::text(m);
   m.conditions[0].power = {};
   m.conditions[0].celsius = 0;
-  EXPECT_NE(real::text(m).find("memory 2.00 GHz, slowed by power limit, heat\n"), std::string::npos) << real::text(m);
+  EXPECT_EQ(real::to_string(m.conditions[0]),
+            "toy GPU, SMs 1.50 GHz, memory 2.00 GHz, power unknown, temperature unknown, slowed by power limit, heat");
   const auto condition = nlohmann::json::parse(real::json(m)).at("conditions").at(0);
   EXPECT_TRUE(condition.at("power_w").is_null());
   EXPECT_TRUE(condition.at("celsius").is_null());
