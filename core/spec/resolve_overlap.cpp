@@ -81,17 +81,18 @@ void fill_dispatcher(Job& job, Filler& of_framework) {
                     "recipes of " + job.framework.name + " for experts over several nodes");
 }
 
-/// Where the host is slow, recipes capture the layers of dense models, and of others what is not the experts'; not the
-/// units of zero 3, and nothing that the host has a part in: exchanges it waits for, what is offloaded, weights that
-/// move.
+/// Where the host is slow, recipes (GB200's and GB300's; GH200 has none) capture the layers of dense models, and of
+/// others what is not the experts'; not the units of zero 3, and nothing that the host has a part in: exchanges it
+/// waits for, what is offloaded, weights that move.
 void fill_graphs(Job& job, Filler& of_framework) {
   Strategy& s = job.strategy;
   if (s.cuda_graphs) return;
   const bool waits = job.framework.synchronizes_p2p && s.pp > 1 && s.overlap.p2p != true;
   const bool host = waits || s.offload.any() || !s.traits().flushes;
   const bool layers = !job.model.is_list() && !job.training.serves() && s.zero < 2;
-  const bool captured =
-      job.framework.graphs_on_slow_hosts && job.cluster.node.host.launch_slowdown > 1 && layers && !host;
+  const Node& node = job.cluster.node;
+  const bool slow = node.host.launch_slowdown > 1 && traits_of(node.gpu.generation).software_of_2025;
+  const bool captured = job.framework.graphs_on_slow_hosts && slow && layers && !host;
   s.cuda_graphs = !captured ? CudaGraphs::none : job.model.moe ? CudaGraphs::beside_experts : CudaGraphs::whole;
   if (!captured) return;
   of_framework.tell("cuda_graphs", std::string(name(*s.cuda_graphs)),

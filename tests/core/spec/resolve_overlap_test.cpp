@@ -145,6 +145,8 @@ TEST(Resolve, SlowHostsCaptureAllButTheExperts) {
   job.framework.graphs_on_slow_hosts = true;
   EXPECT_EQ(resolve(job).strategy.cuda_graphs, CudaGraphs::none);
   job.cluster.node.host.launch_slowdown = 2.75;
+  EXPECT_EQ(resolve(job).strategy.cuda_graphs, CudaGraphs::none);  // GH200, for which there is no such recipe
+  job.cluster.node.gpu.generation = Generation::blackwell;
   EXPECT_EQ(resolve(job).strategy.cuda_graphs, CudaGraphs::beside_experts);
   EXPECT_TRUE(
       assumed(resolve(job), "cuda_graphs: beside_experts (recipes of " + job.framework.name + " for slow hosts)"));
@@ -153,6 +155,7 @@ TEST(Resolve, SlowHostsCaptureAllButTheExperts) {
   Job dense = small_job();
   dense.framework.graphs_on_slow_hosts = true;
   dense.cluster.node.host.launch_slowdown = 2.75;
+  dense.cluster.node.gpu.generation = Generation::blackwell;
   EXPECT_EQ(resolve(dense).strategy.cuda_graphs, CudaGraphs::whole);
 }
 
