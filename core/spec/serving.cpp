@@ -77,6 +77,11 @@ std::vector<std::string> serving_warnings(const Job& job) {
   idle(overlap.param_gather.has_value(), "overlap.param_gather");
   idle(s.schedule != Strategy{}.schedule, "schedule");
   idle(s.offload_given, "offload");
+  if (const std::int64_t turns = microbatches(job); t.mode == Mode::decode && turns > s.pp) {
+    out.push_back(std::to_string(turns) + " microbatches decode one after another: micro_batch: " +
+                  std::to_string(t.global_batch / s.data() / s.pp) + " decodes " +
+                  (s.pp > 1 ? "as many as there are stages" : "them at once"));
+  }
   const std::int64_t most = job.model.max_positions;
   // A prefill ends with its first token, which takes no position yet.
   if (most > 0 && t.mode == Mode::decode && t.sequence <= most && t.cached() > most) {

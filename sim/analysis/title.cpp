@@ -18,7 +18,8 @@ std::string batch(const spec::Job& job) {
   const spec::Training& t = job.training;
   const std::string count = ", batch " + std::to_string(t.global_batch);
   if (job.model.is_list()) return count + " samples";
-  const std::string shape = count + " x " + std::to_string(t.sequence);
+  const std::string by = t.micro_batch > 1 ? ", micro-batch " + std::to_string(t.micro_batch) : "";
+  const std::string shape = count + " x " + std::to_string(t.sequence) + by;
   switch (t.mode) {
     case spec::Mode::prefill: return shape + ", prefill";
     case spec::Mode::decode: return shape + ", decode of " + std::to_string(t.attended());
@@ -42,8 +43,10 @@ std::string title(const spec::Job& job) {
     text += ", zero " + std::to_string(s.zero);
     if (s.shard > 0) text += " in groups of " + std::to_string(s.shard);
     if (s.lora) text += ", lora " + std::to_string(s.lora->rank);
+    if (s.recompute.kind != spec::Recompute::Kind::none) text += ", recompute " + std::string(name(s.recompute.kind));
   }
-  if (spec::bytes_of(job.training.precision) < 2) text += ", " + std::string(spec::name(job.training.precision));
+  if (job.training.precision != spec::Dtype::bf16) text += ", " + std::string(spec::name(job.training.precision));
+  if (job.framework.name != spec::Strategy{}.framework) text += ", framework " + job.framework.name;
   return text + batch(job);
 }
 

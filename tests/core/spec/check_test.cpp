@@ -389,6 +389,21 @@ TEST(Warnings, TellWhatServingDoesNotDo) {
                                             "overlap.grad_reduce", "overlap.param_gather"}));
 }
 
+TEST(Warnings, SequencesThatDecodeOneAfterAnother) {
+  // 64 sequences over 16 replicas, one a microbatch: four take turns. Two stages of 8 replicas keep two busy, of eight.
+  const auto told = [](int pp) {
+    Job job = small_job();
+    job.cluster.node.calibration.name = "chip";
+    job.training.mode = Mode::decode;
+    job.strategy.pp = pp;
+    return warnings(resolve(job));
+  };
+  EXPECT_EQ(told(1),
+            std::vector<std::string>{"4 microbatches decode one after another: micro_batch: 4 decodes them at once"});
+  EXPECT_EQ(told(2), std::vector<std::string>{"8 microbatches decode one after another: micro_batch: 4 decodes as many "
+                                              "as there are stages"});
+}
+
 TEST(Warnings, TellOfKeysThatNothingReads) {
   const auto told = [](auto change) {
     Job job = small_job();

@@ -10,7 +10,7 @@ namespace {
 TEST(Title, TellsTheDegreesThatAreMoreThanOne) {
   EXPECT_EQ(sim::title(toy::job({.tp = 2, .pp = 2, .dp = 2})).substr(0, 18), "toy on 1 x toy (8 ");
   const std::string plain = sim::title(toy::job({.tp = 2, .pp = 2, .dp = 2, .zero = 1}));
-  EXPECT_NE(plain.find(": tp 2, pp 2, dp 2, zero 1, batch "), plain.npos) << plain;
+  EXPECT_NE(plain.find(": tp 2, pp 2, dp 2, zero 1, framework none, batch "), plain.npos) << plain;
 }
 
 TEST(Title, NamesWhatIsUnusual) {
@@ -21,7 +21,19 @@ TEST(Title, NamesWhatIsUnusual) {
   j.strategy.lora = spec::Lora{.rank = 16};
   j.training.precision = spec::Dtype::fp8;
   const std::string text = sim::title(j);
-  EXPECT_NE(text.find("pp 2 zb-h1, ep 4, dp 4, zero 1 in groups of 2, lora 16, fp8, batch "), text.npos) << text;
+  EXPECT_NE(text.find("pp 2 zb-h1, ep 4, dp 4, zero 1 in groups of 2, lora 16, fp8, framework none, batch "), text.npos) << text;
+}
+
+TEST(Title, TellsOneJobFromAnother) {
+  const std::string text = sim::title(toy::job({.dp = 2}, [](spec::Job& j) {
+    j.strategy.recompute = {spec::Recompute::Kind::full, 0};
+    j.training.precision = spec::Dtype::fp16;
+    j.framework.name = "deepspeed";
+    j.training.micro_batch = 4;
+    j.training.global_batch = 16;
+    j.training.sequence = 128;
+  }));
+  EXPECT_TRUE(text.ends_with("zero 0, recompute full, fp16, framework deepspeed, batch 16 x 128, micro-batch 4")) << text;
 }
 
 TEST(Title, OfServingNamesTheModeAndNoShards) {
