@@ -58,7 +58,10 @@ void read_spares(MapReader& map, Entry& entry) {
 Entry read_entry(const Value& value, std::string path, Faults& faults) {
   Entry entry;
   entry.where = value.where;
-  MapReader map(value, path, faults);
+  const std::size_t colon = value.text.find(':');  // of "dgx-h100:32", which a command line takes
+  const std::string name = value.text.empty() ? "dgx-h100" : value.text.substr(0, colon);
+  const std::string nodes = colon == std::string::npos ? "32" : value.text.substr(colon + 1);
+  MapReader map(value, path, faults, "{node: " + name + ", nodes: [" + nodes + "]}");
   entry.path = std::move(path);
   entry.node = map.child("node");
   if (entry.node == nullptr && value.kind == Value::Kind::map) {
@@ -154,6 +157,12 @@ void look_up(const std::map<std::string, spec::Figure<T>>& list, const spec::Nod
   whose = node.name;
 }
 
+/// How a key of the entry is written: in its map, or beside the words of a command line, which have no room for it.
+std::string setting(const Entry& entry, const std::string& key, const std::string& value) {
+  if (entry.where.line > 0) return key + ": " + value + " here";
+  return "--set '" + entry.path + '.' + key + '=' + value + "'";
+}
+
 void add_prices(const Entry& entry, const PriceList& prices, spec::Candidate& candidate, Faults& faults) {
   const spec::Node& node = candidate.job.cluster.node;
   candidate.rent = entry.rent;
@@ -161,14 +170,16 @@ void add_prices(const Entry& entry, const PriceList& prices, spec::Candidate& ca
   look_up(prices.rent, node, entry.path, candidate.rent_of, candidate.rent);
   look_up(prices.buy, node, entry.path, candidate.price_of, candidate.price);
   if (!candidate.rent && entry.terms != Terms::buy) {
-    add_faults(
-        {{"cluster.rent", "nothing says what an hour of " + base::quoted(as_sold(node.gpu.name)) + " costs",
-          "write rent: $2.50/h here, or rent: {" + as_sold(node.gpu.name) + ": $2.50/h} in your prices", entry.where}},
-        entry.path, faults);
+    add_faults({{"cluster.rent", "nothing says what an hour of " + base::quoted(as_sold(node.gpu.name)) + " costs",
+                 "write " + setting(entry, "rent", "$2.50/h") + ", or rent: {" + as_sold(node.gpu.name) +
+                     ": $2.50/h} in your prices",
+                 entry.where}},
+               entry.path, faults);
   }
   if (!candidate.price && entry.terms != Terms::rent) {
     add_faults({{"cluster.price", "nothing says what a node " + base::quoted(node.name) + " costs",
-                 "write price: $300k here, or buy: {" + node.name + ": $300k} in your prices", entry.where}},
+                 "write " + setting(entry, "price", "$300k") + ", or buy: {" + node.name + ": $300k} in your prices",
+                 entry.where}},
                entry.path, faults);
   }
   if (!(node.power.si() > 0) && entry.terms != Terms::rent) {

@@ -16,7 +16,8 @@ Value read_groups(const Value& list, const Catalogue& catalogue, spec::Cluster& 
   cluster.nodes = 0;
   for (std::size_t g = 0; g < list.items.size(); ++g) {
     const std::string path = "cluster.node[" + std::to_string(g) + "]";
-    MapReader map(list.items[g], path, faults);
+    const std::string name = list.items[g].text.empty() ? "dgx-h100" : list.items[g].text;
+    MapReader map(list.items[g], path, faults, "{node: " + name + ", nodes: 4} for each kind of node");
     spec::NodeGroup group;
     map.read("nodes", group.nodes, 1, spec::kMostNodes);
     if (const Value* node = map.child("node")) {
@@ -43,7 +44,7 @@ Value read_groups(const Value& list, const Catalogue& catalogue, spec::Cluster& 
 
 spec::Cluster read_cluster(const Value& value, const Catalogue& catalogue, Faults& faults) {
   spec::Cluster cluster;
-  MapReader map(value, "cluster", faults);
+  MapReader map(value, "cluster", faults, "cluster: {node: dgx-h100, nodes: 8}, for example");
   const Value* fabric = map.child("fabric");
   const Value* node = map.child("node");
   const bool mixed = node && node->kind == Value::Kind::list;

@@ -11,7 +11,7 @@ using FabricKind = spec::Fabric::Kind;
 
 spec::Tier read_tier(const Value& value, const std::string& path, Faults& faults) {
   spec::Tier tier;
-  MapReader map(value, path, faults);
+  MapReader map(value, path, faults, "{nodes: 64, oversubscription: 2}");
   map.require("nodes", tier.nodes, 1, spec::kMostNodes);
   map.require("oversubscription", tier.oversubscription, 1, 1000);
   map.finish();

@@ -149,7 +149,9 @@ spec::FusedKernels read_fused_kernels(const Value& value, const std::string& pat
 
 spec::Overlap read_overlap(const Value& value, const std::string& path, Faults& faults) {
   spec::Overlap overlap;
-  MapReader map(value, path, faults);
+  const std::string flag = value.text == "false" ? "false" : "true";
+  MapReader map(value, path, faults,
+                "overlap: {grad_reduce: " + flag + ", param_gather: " + flag + ", p2p: " + flag + "}, or some of them");
   map.read("grad_reduce", overlap.grad_reduce);
   map.read("param_gather", overlap.param_gather);
   map.read("p2p", overlap.p2p);

@@ -16,7 +16,7 @@ spec::Gpu read_gpu(const Value& value, const std::string& path, Faults& faults) 
   map.require("power", gpu.power);
   map.read("calibration", gpu.calibration);
   if (const Value* peaks = map.child("peak")) {
-    MapReader peak(*peaks, map.path_of("peak"), faults);
+    MapReader peak(*peaks, map.path_of("peak"), faults, "the dense peaks, such as peak: {bf16: 989TFLOP/s}");
     for (int d = 0; d < spec::kDtypes; ++d) peak.read(spec::kNamesOf<spec::Dtype>[d], gpu.peak[d]);
     peak.finish();
   } else if (value.kind == Value::Kind::map) {

@@ -11,7 +11,7 @@ namespace config {
 namespace {
 
 void read_network(const Value& value, spec::Network& network, Faults& faults) {
-  MapReader map(value, "network", faults);
+  MapReader map(value, "network", faults, "network: {algorithm: ring}, for example");
   map.read("fidelity", network.fidelity);
   map.read("algorithm", network.algorithm);
   map.finish();

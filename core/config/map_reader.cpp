@@ -69,13 +69,13 @@ bool take(const Value* value, std::string path, base::Parsed<Q> (*parse)(std::st
 
 }  // namespace
 
-MapReader::MapReader(const Value& value, std::string path, Faults& faults)
+MapReader::MapReader(const Value& value, std::string path, Faults& faults, const std::string& example)
     : value_(value.kind == Value::Kind::scalar || value.kind == Value::Kind::list ? nullptr : &value),
       path_(std::move(path)),
       faults_(faults) {
   if (value_) return;
   const std::string what = value.kind == Value::Kind::list ? "a list" : base::quoted(value.text);
-  faults_.push_back({path_, what + " is not a map", "write `key: value` entries", value.where});
+  faults_.push_back({path_, what + " is not a map", "write " + example, value.where});
 }
 
 bool MapReader::has(std::string_view key) const {
@@ -85,6 +85,11 @@ bool MapReader::has(std::string_view key) const {
 }
 
 const Value* MapReader::child(std::string_view key) { return has(key) ? value_->find(key) : nullptr; }
+
+const Value* MapReader::child_or_none(std::string_view key) {
+  const Value* value = child(key);
+  return value && value->kind == Value::Kind::scalar && value->text == "none" ? nullptr : value;
+}
 
 std::string MapReader::path_of(std::string_view key) const {
   return path_.empty() ? std::string(key) : path_ + '.' + std::string(key);

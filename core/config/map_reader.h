@@ -35,11 +35,13 @@ inline constexpr bool kIsOptional<std::optional<T>> = true;
 class MapReader {
  public:
   /// `path` is the map's own path as the user writes it ("strategy.overlap"), empty for the file's root. A value that
-  /// is no map is a fault, and every read then leaves its field as it is.
-  MapReader(const Value& value, std::string path, Faults& faults);
+  /// is no map is a fault, and every read then leaves its field as it is. `example`: the map that is to be written
+  /// there instead, "nvlink: {bandwidth: 450GB/s}", which such a fault names.
+  MapReader(const Value& value, std::string path, Faults& faults, const std::string& example = "`key: value` entries");
 
   bool has(std::string_view key) const;              // present and not null; marks the key as known
   const Value* child(std::string_view key);          // nullptr when absent; marks the key as known
+  const Value* child_or_none(std::string_view key);  // nullptr where it is written as `none`, too
   std::string path_of(std::string_view key) const;   // "strategy.overlap.tp"
   base::Where where_of(std::string_view key) const;  // of the value when present, otherwise of the map
 
@@ -97,6 +99,10 @@ class MapReader {
   template <class T, class ReadPart>
   void part(std::string_view key, T& out, ReadPart read_part) {
     if (const Value* value = child(key)) out = read_part(*value, path_of(key), faults_);
+  }
+  template <class T, class ReadPart>
+  void part_or_none(std::string_view key, T& out, ReadPart read_part) {
+    if (const Value* value = child_or_none(key)) out = read_part(*value, path_of(key), faults_);
   }
 
   /// As read(), and absence is a fault too.

@@ -17,7 +17,7 @@ using spec::Moe;
 std::optional<Moe> read_moe(const Value& map, const std::string& path, Faults& faults) {
   Moe moe;
   const std::size_t before = faults.size();
-  MapReader reader(map, path, faults);
+  MapReader reader(map, path, faults, "moe: {experts: 8, top_k: 2, ffn: 14336}");
   reader.require("experts", moe.experts, 1, spec::kMostExperts);
   reader.require("top_k", moe.top_k, 1, spec::kMostExperts);
   reader.require("ffn", moe.ffn, 1, spec::kMostFfn);
@@ -39,7 +39,8 @@ std::optional<Moe> read_moe(const Value& map, const std::string& path, Faults& f
 
 std::optional<Mla> read_mla(const Value& map, const std::string& path, Faults& faults) {
   Mla mla;
-  MapReader reader(map, path, faults);
+  MapReader reader(map, path, faults,
+                   "mla: {kv_lora_rank: 512, rope_head_dim: 64, nope_head_dim: 128, value_head_dim: 128}");
   reader.read("q_lora_rank", mla.q_lora_rank, 0, spec::kMostHidden);
   reader.require("kv_lora_rank", mla.kv_lora_rank, 1, spec::kMostHidden);
   reader.require("rope_head_dim", mla.rope_head_dim, 1, spec::kMostHeadDim);

@@ -9,7 +9,9 @@ namespace config {
 namespace {
 
 void read_nvlink(const Value& value, const std::string& path, spec::Nvlink& link, Faults& faults) {
-  MapReader map(value, path, faults);
+  MapReader map(value, path, faults,
+                "nvlink: {bandwidth: 450GB/s}, of one GPU in one direction; without a base {switch: nvswitch, "
+                "bandwidth: 450GB/s, domain: 8}");
   map.require("switch", link.via);
   if (link.via == spec::Switch::none) {
     map.read("bandwidth", link.bandwidth);
@@ -23,7 +25,8 @@ void read_nvlink(const Value& value, const std::string& path, spec::Nvlink& link
 }
 
 void read_nic(const Value& value, const std::string& path, spec::Nic& nic, Faults& faults) {
-  MapReader map(value, path, faults);
+  MapReader map(value, path, faults,
+                "nic: {bandwidth: 400Gb/s}, of one card; without a base {kind: infiniband, bandwidth: 400Gb/s}");
   map.require("kind", nic.kind);
   if (nic.kind == spec::NicKind::none) {
     map.read("bandwidth", nic.bandwidth);
@@ -60,7 +63,7 @@ spec::Node read_node(const Value& value, const std::string& path, Faults& faults
     read_nic(*nic, map.path_of("nic"), node.nic, faults);
   }
   if (const Value* pcie = map.child("pcie")) {
-    MapReader part(*pcie, map.path_of("pcie"), faults);
+    MapReader part(*pcie, map.path_of("pcie"), faults, "pcie: {bandwidth: 63GB/s}");
     part.require("bandwidth", node.pcie.bandwidth);
     part.read("copy", node.pcie.copy);
     part.read("p2p", node.pcie.p2p);
@@ -69,14 +72,14 @@ spec::Node read_node(const Value& value, const std::string& path, Faults& faults
     map.require("pcie", node.pcie.bandwidth);  // told as missing
   }
   if (const Value* host = map.child("host")) {
-    MapReader part(*host, map.path_of("host"), faults);
+    MapReader part(*host, map.path_of("host"), faults, "host: {memory: 2TB, bandwidth: 485GB/s}");
     part.require("memory", node.host.memory);
     part.require("bandwidth", node.host.bandwidth);
     part.read("launch_slowdown", node.host.launch_slowdown, 0.1, 100.0);
     part.finish();
   }
   if (const Value* nvme = map.child("nvme")) {
-    MapReader part(*nvme, map.path_of("nvme"), faults);
+    MapReader part(*nvme, map.path_of("nvme"), faults, "nvme: {read: 55GB/s, write: 34GB/s}");
     part.require("read", node.nvme.read);
     part.require("write", node.nvme.write);
     part.read("capacity", node.nvme.capacity);

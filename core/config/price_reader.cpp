@@ -71,7 +71,7 @@ void note_own(const Value& tree, const std::string& path, const char* list, std:
 
 spec::Stragglers read_stragglers(const Value& value, const std::string& path, Faults& faults) {
   spec::Stragglers out;
-  MapReader map(value, path, faults);
+  MapReader map(value, path, faults, "stragglers: {mtbf: 20000h, lasts: 2h, slowdown: 1.2}");
   if (map.require("mtbf", out.mtbf) && !(out.mtbf.si() >= 1)) {
     map.fault("mtbf", "is below a second", "write the time between slow spells of one GPU, such as 20000h");
   }
@@ -117,15 +117,22 @@ void refuse_strangers(const PriceList& prices, const std::vector<spec::Candidate
                       const Catalogue& catalogue, Faults& faults) {
   std::vector<std::string> known = catalogue.names(Catalogue::Kind::gpu);
   for (const std::string& name : catalogue.names(Catalogue::Kind::node)) known.push_back(name);
+  std::vector<std::string> here;
   for (const spec::Candidate& candidate : candidates) {
-    known.push_back(candidate.job.cluster.node.name);
-    known.push_back(candidate.job.cluster.node.gpu.name);
+    for (const std::string& name : {candidate.job.cluster.node.gpu.name, candidate.job.cluster.node.name}) {
+      if (std::find(here.begin(), here.end(), name) == here.end()) here.push_back(name);
+    }
   }
+  known.insert(known.end(), here.begin(), here.end());
   for (const OwnPrice& price : prices.own) {
     if (std::find(known.begin(), known.end(), price.of) != known.end()) continue;
-    faults.push_back({price.path, "no GPU, node or candidate is called " + base::quoted(price.of),
-                      base::nearest_or(price.of, known, "`forerun list gpus` and `forerun list nodes` show the names"),
-                      price.where});
+    const std::string of_the_plan = base::did_you_mean(price.of, here);
+    faults.push_back(
+        {price.path, "no GPU, node or candidate is called " + base::quoted(price.of),
+         of_the_plan.empty()
+             ? base::nearest_or(price.of, known, "`forerun list gpus` and `forerun list nodes` show the names")
+             : of_the_plan,
+         price.where});
   }
 }
 
@@ -137,7 +144,7 @@ void read_failures(const Value* own, const Value* checkpoint, const Catalogue& c
     lay_over(failures, tree, own->kind == Value::Kind::scalar ? "" : "failures", out, faults);
   }
   if (checkpoint == nullptr) return;
-  MapReader map(*checkpoint, "checkpoint", faults);
+  MapReader map(*checkpoint, "checkpoint", faults, "checkpoint: {bandwidth: 1GB/s, async: true}");
   read_one(map, "bandwidth", base::parse_byte_rate, base::ByteRate(1e3), base::ByteRate(1e18),
            "1kB/s or more, of one node", out.bandwidth, faults);
   map.read("async", out.async);

@@ -68,9 +68,7 @@ spec::SearchValue read_value(SearchKey key, const std::string& text, const std::
     MapReader map(*tree.find("training"), "training", faults);
     map.read("micro_batch", job.training.micro_batch, 1, spec::kMostSequences);
   } else {
-    Value* strategy = tree.find("strategy");
-    if (key == SearchKey::offload && text == "none") strategy->entries.clear();
-    job.strategy = read_strategy(*strategy, faults);
+    job.strategy = read_strategy(*tree.find("strategy"), faults);
   }
   if (!faults.empty()) throw base::InputError(std::move(faults));
   return spec::value_of(key, job);

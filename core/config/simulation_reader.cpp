@@ -24,7 +24,7 @@ void read_list(MapReader& map, const char* key, const char* example, std::vector
     return;
   }
   for (std::size_t i = 0; i < list->items.size(); ++i) {
-    MapReader item(list->items[i], map.path_of(key) + '[' + std::to_string(i) + ']', faults);
+    MapReader item(list->items[i], map.path_of(key) + '[' + std::to_string(i) + ']', faults, example);
     Entry entry;
     read(item, entry);
     item.finish();
@@ -59,7 +59,7 @@ void read_place(MapReader& item, spec::LinkFault& link, int usual_count) {
 }  // namespace
 
 void read_simulation(const Value& value, spec::Simulation& sim, Faults& faults) {
-  MapReader map(value, "simulation", faults);
+  MapReader map(value, "simulation", faults, "simulation: {jitter: 0.02}, for example");
   map.read("unfold", sim.unfold);
   map.read("jitter", sim.jitter, 0, 1);
   std::int64_t seed = 1;

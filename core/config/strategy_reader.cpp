@@ -14,6 +14,15 @@
 namespace config {
 namespace {
 
+/// A number, or `dropless`.
+void read_capacity(MapReader& map, spec::Strategy& s) {
+  const Value* value = map.child("moe_capacity_factor");
+  double capacity = 0;
+  if (value && value->text != "dropless" && map.read("moe_capacity_factor", capacity, 0, 1000)) {
+    s.moe_capacity_factor = capacity;
+  }
+}
+
 void read_degrees(MapReader& map, spec::Strategy& s) {
   map.read("tp", s.tp, 1, spec::kMostDegree);
   map.read("sp", s.sp);
@@ -26,8 +35,7 @@ void read_degrees(MapReader& map, spec::Strategy& s) {
   map.read("shard", s.shard, 0, spec::kMostDegree);
   map.read("ep", s.ep, 1, spec::kMostDegree);
   s.etp_given = map.read("etp", s.etp, 1, spec::kMostDegree);
-  double capacity = 0;
-  if (map.read("moe_capacity_factor", capacity, 0, 1000)) s.moe_capacity_factor = capacity;
+  read_capacity(map, s);
   map.read("moe_imbalance", s.moe_imbalance, 1, 1'000'000);
   s.moe_dispatcher_given = map.read("moe_dispatcher", s.moe_dispatcher);
   read_routing(map, "moe_routing", s.moe_routing);
@@ -102,7 +110,7 @@ void read_fsdp(MapReader& map, spec::Strategy& s, Faults& faults) {
   const Value* value = map.child("fsdp");
   if (!value) return;
   s.fsdp_given = true;
-  MapReader part(*value, map.path_of("fsdp"), faults);
+  MapReader part(*value, map.path_of("fsdp"), faults, "zero: 3 for FSDP, or fsdp: {unit: block, prefetch: 1}");
   if (const Value* unit = part.child("unit")) {
     if (unit->text == "block") {
       s.fsdp.unit = 1;
@@ -124,10 +132,11 @@ void read_fsdp(MapReader& map, spec::Strategy& s, Faults& faults) {
 
 void read_offload(MapReader& map, spec::Strategy& s, Faults& faults) {
   using To = spec::Offload::To;
-  const Value* value = map.child("offload");
+  const Value* value = map.child_or_none("offload");
   if (!value) return;
   s.offload_given = true;
-  MapReader part(*value, map.path_of("offload"), faults);
+  MapReader part(*value, map.path_of("offload"), faults,
+                 "offload: {optimizer: cpu, parameters: cpu, activations: cpu}, or some of them");
   part.read("optimizer", s.offload.optimizer);
   part.read("parameters", s.offload.parameters);
   To activations = To::none;
@@ -139,10 +148,10 @@ void read_offload(MapReader& map, spec::Strategy& s, Faults& faults) {
 using LoraTarget = std::pair<std::string_view, bool spec::Lora::*>;
 
 void read_lora(MapReader& map, spec::Strategy& s, Faults& faults) {
-  const Value* value = map.child("lora");
+  const Value* value = map.child_or_none("lora");
   if (!value) return;
   spec::Lora lora;
-  MapReader part(*value, map.path_of("lora"), faults);
+  MapReader part(*value, map.path_of("lora"), faults, "lora: {rank: 16, targets: [qkv, proj, ffn]}");
   part.require("rank", lora.rank, 1, 65'536);
   part.read("base", lora.base);
   part.read("dropout", lora.dropout, 0.0, 0.99);
@@ -169,7 +178,7 @@ void read_lora(MapReader& map, spec::Strategy& s, Faults& faults) {
 
 spec::Strategy read_strategy(const Value& value, Faults& faults) {
   spec::Strategy s;
-  MapReader map(value, "strategy", faults);
+  MapReader map(value, "strategy", faults, "strategy: {tp: 8, pp: 2}, for example");
   read_degrees(map, s);
   read_pipeline(map, s);
   read_recompute(map, s.recompute, faults);

@@ -18,7 +18,7 @@ using spec::Dtype;
 /// {mean: 2048, deviation: 1024} or {lengths: [4096, 1024]}, in tokens
 spec::Packing read_packing(const Value& value, const std::string& path, Faults& faults) {
   spec::Packing packing;
-  MapReader map(value, path, faults);
+  MapReader map(value, path, faults, "packing: {mean: 2048}, or packing: {lengths: [4096, 1024]}");
   std::vector<int> lengths;
   const bool listed = map.has("lengths");  // well written or not
   map.read("lengths", lengths, 1, spec::kMostTokens);
@@ -37,7 +37,7 @@ spec::Packing read_packing(const Value& value, const std::string& path, Faults& 
 
 spec::InputData read_data(const Value& value, const std::string& path, Faults& faults) {
   spec::InputData data;
-  MapReader map(value, path, faults);
+  MapReader map(value, path, faults, "data: {bytes_per_token: 4B, bandwidth: 2GB/s}");
   base::Bytes bytes;
   if (map.read("bytes_per_token", bytes)) data.bytes_per_token = bytes;
   if (map.read("bytes_per_sample", bytes)) data.bytes_per_sample = bytes;
@@ -49,7 +49,7 @@ spec::InputData read_data(const Value& value, const std::string& path, Faults& f
 
 spec::Checkpoint read_checkpoint(const Value& value, const std::string& path, Faults& faults) {
   spec::Checkpoint checkpoint;
-  MapReader map(value, path, faults);
+  MapReader map(value, path, faults, "checkpoint: {every: 100}");
   map.require("every", checkpoint.every, 1, 1'000'000'000);
   map.read("to", checkpoint.shared, {{"nvme", false}, {"shared", true}});
   base::ByteRate bandwidth;
@@ -61,7 +61,7 @@ spec::Checkpoint read_checkpoint(const Value& value, const std::string& path, Fa
 
 spec::WideLayers read_wide_layers(const Value& value, const std::string& path, Faults& faults) {
   spec::WideLayers wide;
-  MapReader map(value, path, faults);
+  MapReader map(value, path, faults, "wide_layers: {first: 1, last: 1}");
   map.read("first", wide.first, 0, 1'000'000);
   map.read("last", wide.last, 0, 1'000'000);
   map.finish();
@@ -86,7 +86,7 @@ void read_formats(MapReader& map, spec::Training& t) {
       {"fp32", Dtype::fp32}, {"bf16", Dtype::bf16}, {"fp16", Dtype::fp16}};
   map.read("precision", t.precision);
   map.read("fp8_recipe", t.fp8_recipe);
-  map.part("wide_layers", t.wide_layers, read_wide_layers);
+  map.part_or_none("wide_layers", t.wide_layers, read_wide_layers);
   map.read("fp8_parameters", t.fp8_parameters);
   map.read("fp8_attention", t.fp8_attention);
   map.read("fp8_activation_inputs", t.fp8_activation_inputs);
@@ -117,7 +117,7 @@ void read_serving(MapReader& map, spec::Training& t) {
 
 spec::Training read_training(const Value& value, bool has_tokens, Faults& faults) {
   spec::Training t;
-  MapReader map(value, "training", faults);
+  MapReader map(value, "training", faults, "training: {sequence: 8192, global_batch: 128}, for example");
   read_batch(map, has_tokens, t);
   read_formats(map, t);
   map.part("packing", t.packing, read_packing);

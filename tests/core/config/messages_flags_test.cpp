@@ -33,7 +33,7 @@ TEST_F(FlagsMessages, APathWithAnEmptyPart) {
 TEST_F(FlagsMessages, ASectionIsAMap) {
   EXPECT_EQ(of_set("strategy", "8"),
             "--set strategy=8: error: strategy: '8' is not a map\n"
-            "  mend: write `key: value` entries");
+            "  mend: write strategy: {tp: 8, pp: 2}, for example");
 }
 
 TEST_F(FlagsMessages, AListLeftOpen) {

@@ -86,7 +86,7 @@ TEST_F(OutageMessages, PlacesMustExist) {
             "job.yaml:5:34: error: simulation.slow_links[0].node: stands beside another place\n"
             "  mend: name one place: node (with card), leaf (with rail), tier with switch, or groups");
   EXPECT_EQ(of("slow_links: [3]"),
-            "job.yaml:5:27: error: simulation.slow_links[0]: '3' is not a map\n  mend: write `key: value` entries");
+            "job.yaml:5:27: error: simulation.slow_links[0]: '3' is not a map\n  mend: write {node: 0, factor: 1.2}");
   EXPECT_EQ(of("", kFlow, "hosts: [0, 1, 1, 4]"),
             "job.yaml:2:41: error: cluster.hosts: place 1 is taken twice\n  mend: name each place once\n"
             "job.yaml:2:41: error: cluster.hosts: place 4 does not exist\n"

@@ -122,9 +122,36 @@ TEST_F(StrategyMessages, TwoWaysToSplitAreOneTooMany) {
 }
 
 TEST_F(StrategyMessages, AnOverlapIsAMap) {
-  EXPECT_EQ(of_strategy("overlap: true"),
-            "job.yaml:4:21: error: strategy.overlap: 'true' is not a map\n"
-            "  mend: write `key: value` entries");
+  EXPECT_EQ(of_strategy("overlap: false"),
+            "job.yaml:4:21: error: strategy.overlap: 'false' is not a map\n"
+            "  mend: write overlap: {grad_reduce: false, param_gather: false, p2p: false}, or some of them");
+}
+
+TEST_F(StrategyMessages, FsdpIsAMapAndIsZeroThree) {
+  EXPECT_EQ(of_strategy("fsdp: true"),
+            "job.yaml:4:18: error: strategy.fsdp: 'true' is not a map\n"
+            "  mend: write zero: 3 for FSDP, or fsdp: {unit: block, prefetch: 1}");
+}
+
+TEST_F(StrategyMessages, OffloadSaysWhatIsOffloaded) {
+  for (const std::string word : {"true", "cpu"}) {
+    EXPECT_EQ(of_strategy("offload: " + word),
+              "job.yaml:4:21: error: strategy.offload: '" + word +
+                  "' is not a map\n"
+                  "  mend: write offload: {optimizer: cpu, parameters: cpu, activations: cpu}, or some of them");
+  }
+}
+
+TEST_F(StrategyMessages, AdaptersHaveARank) {
+  EXPECT_EQ(of_strategy("lora: 16"),
+            "job.yaml:4:18: error: strategy.lora: '16' is not a map\n"
+            "  mend: write lora: {rank: 16, targets: [qkv, proj, ffn]}");
+}
+
+TEST_F(StrategyMessages, DefaultsMayBeWritten) {
+  EXPECT_EQ(of_job("lora: none, offload: none, moe_capacity_factor: dropless, shard: 0",
+                   "sequence: 1024, global_batch: 64, wide_layers: none", "node: box-8", "small"),
+            "no fault");
 }
 
 TEST_F(StrategyMessages, FusedKernelsAreFlagsOrAMap) {

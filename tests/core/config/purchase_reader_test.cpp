@@ -215,11 +215,43 @@ TEST(PurchaseMessages, APriceOfNothingKnownIsAFault) {
             "  mend: did you mean dgx-h100?");
 }
 
+TEST(PurchaseMessages, APriceIsMeantForOneOfThePlansOwn) {
+  // h100-nvl is as near in the catalogue.
+  EXPECT_EQ(message_of(kSound + "prices: {rent: {h100: $2/h}}\n"),
+            "plan.yaml:4:17: error: prices.rent.h100: no GPU, node or candidate is called 'h100'\n"
+            "  mend: did you mean h100-sxm or dgx-h100?");
+}
+
+TEST(PurchaseMessages, ACandidateOfACommandLineIsMendedThere) {
+  config::Value tree = config::parse(kSound, "plan.yaml");
+  config::Value list;
+  list.kind = config::Value::Kind::list;
+  list.items = {config::candidate_tree("hgx-h20:1", "--candidates hgx-h20:1")};
+  tree.set("candidates", list);
+  std::string told;
+  try {
+    config::read_purchase(tree, catalogue());
+  } catch (const base::InputError& error) {
+    told = error.what();
+  }
+  EXPECT_EQ(told,
+            "--candidates hgx-h20:1: error: candidates[0].rent: nothing says what an hour of 'h20' costs\n"
+            "  mend: write --set 'candidates[0].rent=$2.50/h', or rent: {h20: $2.50/h} in your prices");
+  config::set_path(tree, "candidates[0].rent", "$2.50/h", "--set candidates[0].rent=$2.50/h");
+  EXPECT_EQ(config::read_purchase(tree, catalogue()).candidates.size(), 1u);
+}
+
 TEST(PurchaseMessages, WhatThePlanChoosesIsNotTheTrainings) {
   EXPECT_EQ(message_of("model: llama3-8b\ntokens: 1T\ntraining: {checkpoint: {every: 100}}\n"
                        "candidates: [{node: dgx-h100, nodes: 1}]\n"),
             "plan.yaml:3:11: error: training: has a checkpoint, whose interval is the plan's to choose\n"
             "  mend: write checkpoint: {bandwidth: 1GB/s, async: true} beside training");
+}
+
+TEST(PurchaseMessages, ACandidateIsAMap) {
+  EXPECT_EQ(message_of(kModel + "candidates: [dgx-h100:32]\n"),
+            "plan.yaml:3:14: error: candidates[0]: 'dgx-h100:32' is not a map\n"
+            "  mend: write {node: dgx-h100, nodes: [32]}");
 }
 
 TEST(CandidateTree, IsWrittenInShort) {
