@@ -8,9 +8,8 @@
 #include <boost/program_options/value_semantic.hpp>
 #include <boost/program_options/variables_map.hpp>
 
+#include "cli/other_options.h"
 #include "core/base/fault.h"
-#include "core/base/near_names.h"
-#include "core/base/text.h"
 
 namespace cli {
 namespace {
@@ -19,18 +18,27 @@ namespace po = boost::program_options;
 
 std::string dashed(const std::string& name) { return name.starts_with("-") ? name : "--" + name; }
 
-base::Fault unknown(const std::string& word, const std::vector<Option>& options) {
-  const std::string name = word.substr(0, word.find('='));
-  std::vector<std::string> known;
-  for (const Option& option : options) known.push_back(option.name);
-  return {name, "there is no such option", base::nearest_or(name, known, "--help shows all options"), {}};
+/// `behind`: the next word where it may be the option's value.
+base::Fault unknown(const std::string& word, const std::string& behind, const std::vector<Option>& options) {
+  const std::size_t equals = word.find('=');
+  const std::string name = word.substr(0, equals);
+  const std::string value = equals == word.npos ? behind : word.substr(equals + 1);
+  return {name, "there is no such option", meant_by(name, value, options), {}};
+}
+
+base::Fault takes_none(const std::string& name, const std::string& value, const std::vector<Option>& options) {
+  return {name, "takes no value", mend_of_switch(name, value, options), {}};
 }
 
 /// A value too few or one too many.
-base::Fault misused(const std::string& name, const std::vector<Option>& options) {
+base::Fault misused(const std::string& name, const std::vector<std::string>& words,
+                    const std::vector<Option>& options) {
   const auto option = std::find_if(options.begin(), options.end(), [&](const Option& o) { return o.name == name; });
-  if (option == options.end() || option->value.empty()) return {name, "takes no value", "write " + name + " alone", {}};
-  return {name, "has no value", "write " + name + ' ' + option->value, {}};
+  if (option != options.end() && !option->value.empty()) {
+    return {name, "has no value", "write " + name + ' ' + option->value, {}};
+  }
+  const auto word = std::ranges::find_if(words, [&](const std::string& w) { return w.starts_with(name + '='); });
+  return takes_none(name, word == words.end() ? "" : word->substr(name.size() + 1), options);
 }
 
 po::basic_parsed_options<char> parsed_by_boost(const std::vector<std::string>& words,
@@ -49,7 +57,7 @@ po::basic_parsed_options<char> parsed_by_boost(const std::vector<std::string>& w
   try {
     return po::command_line_parser(words).options(description).style(style).allow_unregistered().run();
   } catch (const po::error_with_option_name& error) {
-    throw base::InputError({misused(dashed(error.get_option_name()), options)});
+    throw base::InputError({misused(dashed(error.get_option_name()), words, options)});
   } catch (const po::error& error) {
     throw base::InputError({{"", error.what(), "--help shows how it is written", {}}});
   }
@@ -82,6 +90,20 @@ bool takes_an_option(const po::option& given, const std::vector<Option>& options
   return std::any_of(options.begin(), options.end(), [&](const Option& option) { return option.name == name; });
 }
 
+std::string word_of(const po::option& given) {
+  return given.original_tokens.empty() ? given.string_key : given.original_tokens.front();
+}
+
+/// Without a style for short options Boost hands "-x" on as an operand; "-" alone is one.
+bool is_operand(const po::option& given) {
+  const std::string word = word_of(given);
+  return given.position_key >= 0 && !(word.size() > 1 && word.front() == '-');
+}
+
+bool is_switch(const po::option& given) { return given.position_key < 0 && !given.unregistered && given.value.empty(); }
+
+bool says_yes_or_no(const std::string& word) { return word == "true" || word == "false"; }
+
 base::Fault swallowed(const po::option& given) {
   const std::string name = "--" + given.string_key;
   return {name, "has no value: " + given.value.front() + " behind it is an option", "write " + name + " VALUE", {}};
@@ -102,13 +124,18 @@ Arguments parse(const std::vector<std::string>& given, const std::vector<Operand
   const std::vector<std::string> words = with_long_output(given, options);
   Arguments out;
   std::vector<base::Fault> faults;
-  for (const auto& option : parsed_by_boost(words, options).options) {
-    // Without a style for short options Boost hands "-x" on as an operand; "-" alone is one.
-    const std::string word = option.original_tokens.empty() ? option.string_key : option.original_tokens.front();
-    if (option.position_key >= 0 && !(word.size() > 1 && word.front() == '-')) {
+  const std::vector<po::option> parsed = parsed_by_boost(words, options).options;
+  for (std::size_t i = 0; i < parsed.size(); ++i) {
+    const po::option& option = parsed[i];
+    const std::string word = word_of(option);
+    if (is_operand(option)) {
+      if (i > 0 && says_yes_or_no(word) && is_switch(parsed[i - 1])) {
+        faults.push_back(takes_none("--" + parsed[i - 1].string_key, word, options));
+      }
       out.operands_.push_back(word);
     } else if (option.unregistered || option.position_key >= 0) {
-      faults.push_back(unknown(word, options));
+      const bool valued = i + 1 < parsed.size() && is_operand(parsed[i + 1]);
+      faults.push_back(unknown(word, valued ? word_of(parsed[i + 1]) : "", options));
     } else {
       if (takes_an_option(option, options)) faults.push_back(swallowed(option));
       auto& values = out.options_["--" + option.string_key];

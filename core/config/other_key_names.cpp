@@ -11,7 +11,8 @@ namespace config {
 namespace {
 
 /// Without the endings and the "model" that some tools add: tensor_model_parallel_size is tensor_parallel.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 41> kElsewhere{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 43> kElsewhere{{
+    {"gpu", "cluster.node"},
     {"tensor_parallel", "strategy.tp"},
     {"tp", "strategy.tp"},
     {"sequence_parallel", "strategy.sp"},
@@ -36,6 +37,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 41> kElsewhe
     {"recomputation", "strategy.recompute"},
     {"attention_backend", "strategy.attention_kernel"},
     {"attn_implementation", "strategy.attention_kernel"},
+    {"seq", "training.sequence"},
     {"seq_len", "training.sequence"},
     {"seq_length", "training.sequence"},
     {"seqlen", "training.sequence"},

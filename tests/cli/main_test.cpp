@@ -54,6 +54,40 @@ TEST(CommandLine, EveryUnknownOptionOffersTheNearest) {
             "error: --modle: there is no such option\n  mend: did you mean --model?\n");
 }
 
+std::string mend_of(const std::string& arguments) {
+  const std::string err = forerun(arguments).err;
+  const std::size_t at = err.find("mend: ");
+  return at == err.npos ? err : err.substr(at + 6, err.find('\n', at) - at - 6);
+}
+
+TEST(CommandLine, WhatOtherToolsCallAnOption) {
+  EXPECT_EQ(mend_of("predict --tensor-parallel 8"), "did you mean --tp?");
+  EXPECT_EQ(mend_of("predict --tensor-model-parallel-size 8"), "did you mean --tp?");
+  EXPECT_EQ(mend_of("predict --batch-size 64"), "did you mean --global-batch?");
+  EXPECT_EQ(mend_of("predict --seq-length 4096"), "did you mean --sequence?");
+  EXPECT_EQ(mend_of("predict --seq 4096"), "did you mean --sequence?");
+  EXPECT_EQ(mend_of("predict --gpu h100-sxm"), "did you mean --node?");
+  EXPECT_EQ(mend_of("predict --fsdp llama3-8b-32xh200"), "--zero 3 is FSDP");
+  EXPECT_EQ(mend_of("predict --bf16"), "write --precision bf16");
+}
+
+TEST(CommandLine, AKeyOfTheJobWithoutAnOptionIsSet) {
+  EXPECT_EQ(mend_of("predict --etp 2"), "write --set strategy.etp=2");
+  EXPECT_EQ(mend_of("predict --moe-capacity-factor=1.25"), "write --set strategy.moe_capacity_factor=1.25");
+  EXPECT_EQ(mend_of("predict --compile llama3-8b-32xh200"), "write --set strategy.compile=true");
+  EXPECT_EQ(mend_of("predict --offload cpu"), "write --set strategy.offload=VALUE");
+  EXPECT_EQ(mend_of("list --etp 2"), "--help shows all options");  // takes no Job
+}
+
+TEST(CommandLine, ASwitchIsSaidOrLeftOut) {
+  EXPECT_EQ(forerun("predict llama3-8b-32xh200 --sp false").err,
+            "error: --sp: takes no value\n  mend: leave --sp out, or write --set strategy.sp=false\n");
+  EXPECT_EQ(forerun("predict llama3-8b-32xh200 --sp=false").err,
+            "error: --sp: takes no value\n  mend: leave --sp out, or write --set strategy.sp=false\n");
+  EXPECT_EQ(forerun("predict llama3-8b-32xh200 --sp true").err,
+            "error: --sp: takes no value\n  mend: write --sp alone\n");
+}
+
 TEST(CommandLine, OptionsAreNeverAbbreviated) {
   // --seq would be --sequence if prefixes counted, and mean something else once another option starts so.
   EXPECT_TRUE(contains(forerun("predict --seq 4096").err, "--seq: there is no such option"));
