@@ -5,8 +5,10 @@
 #include <map>
 #include <string>
 
+#include "cli/job_flags.h"
 #include "cli/stated_dp.h"
 #include "core/base/fault.h"
+#include "core/config/job_reader.h"
 
 namespace cli {
 namespace {
@@ -37,6 +39,15 @@ void refuse_other_than_flags(const Given& given, const std::string& option, cons
     if (by_flag && space[key] != before[key]) {
       throw base::InputError({{option, entry + " contradicts " + written->where.file, "keep one of the two", {}}});
     }
+  }
+}
+
+config::OpenJob opened(const config::Value& tree, const Arguments& args, const config::Catalogue& catalogue) {
+  try {
+    return config::read_open_job(tree, catalogue);
+  } catch (const base::InputError& error) {
+    if (!args.operands().empty()) throw;
+    throw told_as_flags(error);
   }
 }
 
@@ -81,13 +92,28 @@ std::vector<std::string> given_search_flags(const Arguments& args) {
 }
 
 config::OpenJob open_job(const config::Value& tree, const Arguments& args, const config::Catalogue& catalogue) {
-  config::OpenJob out = config::read_open_job(tree, catalogue);
+  config::OpenJob out = opened(tree, args, catalogue);
   for (const std::string& keys : args.all(kFree)) {
     for (const spec::SearchKey key : config::read_keys(keys, kFree)) out.space.set_free(key);
   }
   read_chosen_values(args, tree, out.space);
   if (!says_dp(args)) let_dp_follow(tree, out);
   return out;
+}
+
+base::InputError placed(const base::InputError& error, const config::Value& tree, const Arguments& args) {
+  std::vector<base::Fault> faults = error.faults;
+  for (base::Fault& fault : faults) {
+    if (!fault.where.file.empty()) continue;
+    fault.where = config::place_of(tree, fault.field);
+    for (const char* option : {kAllow, kFix}) {
+      spec::SearchSpace said;
+      for (const auto& [key, entry] : read_entries(args, option, said)) {
+        if (spec::path_of(key) == fault.field) fault.where = {std::string(option) + ' ' + entry, 0, 0};
+      }
+    }
+  }
+  return base::InputError(std::move(faults));
 }
 
 }  // namespace cli

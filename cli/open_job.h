@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/arguments.h"
+#include "core/base/fault.h"
 #include "core/config/catalogue.h"
 #include "core/config/document.h"
 #include "core/config/search_reader.h"
@@ -23,7 +24,12 @@ void read_chosen_values(const Arguments&, const config::Value& tree, spec::Searc
 std::vector<std::string> given_search_flags(const Arguments&);
 
 /// The tree's keys are fixed but for those set free; --fix and --allow then say what each may be. Throws
-/// base::InputError with every fault of the tree or the options.
+/// base::InputError with every fault of the tree or the options; one of a Job made of flags alone names the flag that
+/// mends it.
 config::OpenJob open_job(const config::Value& tree, const Arguments&, const config::Catalogue&);
+
+/// The faults of a search, which knows fields alone, each with what gave its field: --fix, --allow, or the tree's
+/// place.
+base::InputError placed(const base::InputError&, const config::Value& tree, const Arguments&);
 
 }  // namespace cli

@@ -90,7 +90,12 @@ std::optional<result::Search> searched(const Arguments& args) {
   options.progress = [&](std::size_t done, std::size_t all) { bar.show(done, all); };
   const Interruption interruption;
   options.stop = interruption.asked();
-  std::optional<result::Search> found = search_together(open, options);
+  std::optional<result::Search> found;
+  try {
+    found = search_together(open, options);
+  } catch (const base::InputError& error) {
+    throw placed(error, tree, args);
+  }
   if (!found) return found;
   found->by = kObjectives[static_cast<std::size_t>(options.by)];
   tell_unlaunchable(tree, catalogue, open.job.framework.launcher, *found);

@@ -160,6 +160,20 @@ TEST(SearchCommand, TwoThatSayDifferentThingsOfOneKeyAreAFault) {
   EXPECT_EQ(forerun("search llama3-8b-32xh200 --fix tp=2 --fix cp=1 --fix pp=1 --top 1").err, "");  // a file gives way
 }
 
+TEST(SearchCommand, AFaultNamesWhatGaveItsField) {
+  EXPECT_EQ(forerun(kSmall + "--fix tp=3").err.substr(0, 36), "--fix tp=3: error: strategy.tp: tp 3");
+  EXPECT_EQ(forerun("search --model llama3-8b --node dgx-h100 --global-batch 16").err,
+            forerun("predict --model llama3-8b --node dgx-h100 --global-batch 16").err);
+}
+
+TEST(SearchCommand, TheDpOfAFileIsNoFaultBesideOthers) {
+  // Stages interleave and there is one: cp may be 4, so that the dp of 4 fits.
+  const Answer run = forerun("search llama3-70b-64xh100 --fix pp=1");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_TRUE(contains(run.err, "strategy.schedule: an interleaved schedule needs more than one stage")) << run.err;
+  EXPECT_FALSE(contains(run.err, "strategy.dp")) << run.err;
+}
+
 TEST(SearchCommand, TheValueOfAFlagThatIsLaidOverIsReadAllTheSame) {
   EXPECT_EQ(forerun(kSmall + "--tp banana --set strategy.tp=8").err,
             "--tp banana: error: strategy.tp: 'banana' is not a whole number\n"
