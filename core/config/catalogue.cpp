@@ -71,8 +71,16 @@ bool looks_like_path(const std::string& text) {
          text.ends_with(".json");
 }
 
+/// `beside`: the file that the name would be the path of.
 base::Fault unknown(std::string field, const std::string& name, const Shelf& shelf,
-                    const std::vector<std::string>& known, base::Where where) {
+                    const std::vector<std::string>& known, const std::string& beside, base::Where where) {
+  if (!beside.empty()) {
+    const bool is_folder = fs::path(beside).filename() != fs::path(name).filename();
+    return {std::move(field), std::string("there is no ") + shelf.one + ' ' + base::quoted(name),
+            is_folder ? name + " is a folder: write " + name + '/' + fs::path(beside).filename().string()
+                      : name + " is a file: write ./" + name,
+            std::move(where)};
+  }
   constexpr std::size_t kFew = 8;
   const std::string near = base::did_you_mean(name, known);
   const std::string many = shelf.many;
@@ -112,7 +120,7 @@ std::string file_named(const fs::path& root, const Shelf& shelf, const std::stri
   const std::string file = is_path ? file_at(text, where) : file_of(folder, text);
   if (file.empty()) {
     faults.push_back(is_path ? no_file(field, text, names_in(folder), where)
-                             : unknown(field, text, shelf, names_in(folder), where));
+                             : unknown(field, text, shelf, names_in(folder), file_at(text, where), where));
   }
   return file;
 }
@@ -287,11 +295,12 @@ Value Catalogue::expanded(Kind kind, const Value& at, std::string_view field, Fa
   return Expander(*this, kind, std::string(field), faults).expand(at);
 }
 
-spec::Model Catalogue::model(const Value& at, std::string_view field, Faults& faults) const {
+spec::Model Catalogue::model(const Value& at, std::string_view field, Faults& faults,
+                             std::vector<std::string>* assumptions) const {
   const Value tree = expanded(Kind::model, at, field, faults);
   if (tree.kind == Value::Kind::null) return {};
   const std::string stem = stem_of(tree);
-  if (is_huggingface(tree)) return read_huggingface(tree, stem, faults);
+  if (is_huggingface(tree)) return read_huggingface(tree, stem, faults, assumptions);
   spec::Model model = read_model(tree, std::string(field), faults);
   if (model.name.empty()) model.name = stem;
   return model;

@@ -30,7 +30,9 @@ class Catalogue {
 
   // One entry each, fully resolved (a node with its GPU and calibrations). Faults are appended with their places; what
   // could not be read keeps its default. `at` is a name, a path, or an inline map (with `base:` or whole).
-  spec::Model model(const Value& at, std::string_view field, Faults&) const;
+  // `assumptions`: as read_huggingface() has them.
+  spec::Model model(const Value& at, std::string_view field, Faults&,
+                    std::vector<std::string>* assumptions = nullptr) const;
   spec::Node node(const Value& at, std::string_view field, Faults&) const;
   spec::Gpu gpu(const Value& at, std::string_view field, Faults&) const;
   spec::Fabric fabric(const Value& at, std::string_view field, Faults&) const;

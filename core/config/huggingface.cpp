@@ -80,14 +80,16 @@ std::string model_name(MapReader& map, const std::string& file_stem) {
 
 bool is_huggingface(const Value& value) { return value.find("model_type") || value.find("architectures"); }
 
-spec::Model read_huggingface(const Value& value, const std::string& file_stem, Faults& faults) {
+spec::Model read_huggingface(const Value& value, const std::string& file_stem, Faults& faults,
+                             std::vector<std::string>* assumptions) {
   Model model;
+  std::vector<std::string> unasked;
   const std::size_t before = faults.size();
   MapReader map(value, "", faults);
   model.name = model_name(map, file_stem);
   const Architecture* architecture = find_architecture(value, map);
   if (!architecture) return model;
-  HuggingFaceConfig config{value, map, faults};
+  HuggingFaceConfig config{value, map, faults, assumptions ? *assumptions : unasked};
   architecture->read(model, config);
   if (faults.size() == before) {
     check_shape(model, map,

@@ -215,7 +215,7 @@ void dbrx(Model& model, Config& config) {
     map.read("ffn_hidden_size", moe.ffn, 1, spec::kMostFfn);
     if (const Value* function = map.child("ffn_act_fn")) {
       MapReader inner(*function, map.path_of("ffn_act_fn"), config.faults);
-      Config activation{*function, inner, config.faults};
+      Config activation{*function, inner, config.faults, config.assumptions};
       read_activation(model, activation, "name");
       for (const auto& [key, entry] : function->entries) inner.ignore(key);
       inner.finish();

@@ -64,7 +64,7 @@ void read_text_part(Model& model, Config& config, void (*read)(Model&, Config&))
   if (!part)
     return config.map.fault("text_config", "is missing", "add the part that reads text, with its layers and widths");
   MapReader map(*part, config.map.path_of("text_config"), config.faults);
-  Config text{*part, map, config.faults};
+  Config text{*part, map, config.faults, config.assumptions};
   read(model, text);
   for (const auto& [key, entry] : part->entries) map.ignore(key);
   map.finish();

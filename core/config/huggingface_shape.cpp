@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <span>
 #include <string>
 
@@ -28,23 +29,38 @@ std::string_view written(const HuggingFaceConfig& config, Names names) {
   return it == names.end() ? names.front() : *it;
 }
 
+/// Takes the library's figure, and says so of a key that is not there: null means it.
+template <class T>
+void take_absent(HuggingFaceConfig& config, std::string_view field, std::string_view key, T& out, T absent) {
+  out = absent;
+  if (config.value.find(key)) return;
+  const std::string file = std::filesystem::path(config.value.where.file).filename();
+  config.assumptions.push_back("model." + std::string(field) + ": " + std::to_string(absent) +
+                               " (Transformers' default, " + file + " has no " + std::string(key) + ')');
+}
+
 /// Reads a count under any of its names. `absent` 0 makes it required.
 template <class T>
-void read_count(HuggingFaceConfig& config, Names names, T& out, T absent, std::int64_t max) {
+void read_count(HuggingFaceConfig& config, std::string_view field, Names names, T& out, T absent, std::int64_t max) {
   const std::string_view key = written(config, names);
   if (absent == 0) {
     config.map.require(key, out, 1, max);
   } else if (!config.map.read(key, out, 1, max)) {
-    out = absent;
+    take_absent(config, field, key, out, absent);
   }
 }
 
 /// Reads a count that the library derives from others when it is null, or absent without a figure of its own.
 template <class T>
-void read_derived(HuggingFaceConfig& config, Names names, T& out, T absent, T derived, std::int64_t max) {
+void read_derived(HuggingFaceConfig& config, std::string_view field, Names names, T& out, T absent, T derived,
+                  std::int64_t max) {
   const std::string_view key = written(config, names);
   if (config.map.read(key, out, 1, max)) return;
-  out = config.is_null(key) || absent == 0 ? derived : absent;
+  if (config.is_null(key) || absent == 0) {
+    out = derived;
+  } else {
+    take_absent(config, field, key, out, absent);
+  }
 }
 
 }  // namespace
@@ -68,15 +84,16 @@ std::int64_t HuggingFaceConfig::whole(std::string_view key, std::int64_t absent,
 
 void read_shape(spec::Model& model, HuggingFaceConfig& config, const HuggingFaceDefaults& absent) {
   const std::size_t before = config.faults.size();
-  read_count(config, kLayers, model.layers, absent.layers, spec::kMostLayers);
-  read_count(config, kHidden, model.hidden, absent.hidden, spec::kMostHidden);
-  read_count(config, kHeads, model.heads, absent.heads, spec::kMostHeads);
+  read_count(config, "layers", kLayers, model.layers, absent.layers, spec::kMostLayers);
+  read_count(config, "hidden", kHidden, model.hidden, absent.hidden, spec::kMostHidden);
+  read_count(config, "heads", kHeads, model.heads, absent.heads, spec::kMostHeads);
   constexpr std::array<std::string_view, 1> vocab{"vocab_size"}, head_dim{"head_dim"};
-  read_count(config, vocab, model.vocab, absent.vocab, spec::kMostVocab);
-  read_derived(config, kKvHeads, model.kv_heads, absent.kv_heads, model.heads, spec::kMostHeads);
-  read_derived(config, kFfn, model.ffn, absent.ffn, 4 * model.hidden, spec::kMostFfn);
-  read_derived(config, kPositions, model.max_positions, absent.positions, std::int64_t{0}, spec::kMostPositions);
-  read_derived(config, head_dim, model.head_dim, absent.head_dim, 0, spec::kMostHeadDim);
+  read_count(config, "vocab", vocab, model.vocab, absent.vocab, spec::kMostVocab);
+  read_derived(config, "kv_heads", kKvHeads, model.kv_heads, absent.kv_heads, model.heads, spec::kMostHeads);
+  read_derived(config, "ffn", kFfn, model.ffn, absent.ffn, 4 * model.hidden, spec::kMostFfn);
+  read_derived(config, "max_positions", kPositions, model.max_positions, absent.positions, std::int64_t{0},
+               spec::kMostPositions);
+  read_derived(config, "head_dim", head_dim, model.head_dim, absent.head_dim, 0, spec::kMostHeadDim);
   model.tied_embeddings = config.flag("tie_word_embeddings", absent.tied);
   if (config.faults.size() == before && model.head_dim == 0) {
     const ShapeKeys keys{.layers = written(config, kLayers),

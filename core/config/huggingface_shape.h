@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/config/document.h"
 #include "core/config/map_reader.h"
@@ -26,6 +28,7 @@ struct HuggingFaceConfig {
   const Value& value;
   MapReader& map;
   Faults& faults;
+  std::vector<std::string>& assumptions;  // figures of the shape that the file lacks and the library has
 
   bool is_null(std::string_view key) const;                                         // written, as null
   bool flag(std::string_view key, bool absent);                                     // the flag, or `absent`

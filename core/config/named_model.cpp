@@ -161,8 +161,8 @@ void complete_as_named(Model& model, const Value& written, const Catalogue& cata
 Model read_named_model(const Value& at, const Catalogue& catalogue, Faults& faults,
                        std::vector<std::string>& assumptions) {
   const std::size_t before = faults.size();
-  Model model = catalogue.model(at, "model", faults);
   const bool of_catalogue = at.kind == Value::Kind::scalar && !catalogue.path(Catalogue::Kind::model, at.text).empty();
+  Model model = catalogue.model(at, "model", faults, of_catalogue ? nullptr : &assumptions);
   if (faults.size() != before || of_catalogue) return model;
   complete_as_named(model, catalogue.expanded(Catalogue::Kind::model, at, "model", faults), catalogue, assumptions);
   return model;

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "core/config/model_reader.h"
 #include "core/spec/parameters.h"
@@ -54,6 +55,18 @@ std::string fields(const Model& given) {
   add("attention_chunk", m.attention_chunk), add("full_every", m.full_every), add("nope_every", m.nope_every);
   add("qk_scale", m.qk_scale);
   return text;
+}
+
+TEST(HuggingFace, FiguresThatAreTheLibrarysAreTold) {
+  Faults faults;
+  std::vector<std::string> told;
+  const auto json = R"({"model_type": "llama", "num_hidden_layer": 40, "hidden_size": 4096, "vocab_size": 32000,
+                        "num_attention_heads": 32, "num_key_value_heads": null, "max_position_embeddings": 4096})";
+  config::read_huggingface(config::parse(json, "a/config.json"), "config", faults, &told);
+  EXPECT_TRUE(faults.empty());
+  EXPECT_EQ(told, (std::vector<std::string>{
+                      "model.layers: 32 (Transformers' default, config.json has no num_hidden_layers)",
+                      "model.ffn: 11008 (Transformers' default, config.json has no intermediate_size)"}));
 }
 
 // Each file holds the published figures under the library's keys; the catalogue holds them under ours.

@@ -118,7 +118,20 @@ TEST_F(Messages, ATextIsNotANumber) {
 TEST_F(Messages, AListIsNotAMap) {
   EXPECT_EQ(small_.message("model: small\ncluster: [box-8]\ntraining: {sequence: 1, global_batch: 1}\n"),
             "job.yaml:2:10: error: cluster: a list is not a map\n"
-            "  mend: write `key: value` entries");
+            "  mend: write cluster: {node: dgx-h100, nodes: 8}, for example");
+}
+
+TEST_F(Messages, NodesOfAListAreMaps) {
+  EXPECT_EQ(small_.message(job("", "sequence: 1024, global_batch: 64", "node: [box-8], fabric: flat")),
+            "job.yaml:2:18: error: cluster.node[0]: 'box-8' is not a map\n"
+            "  mend: write {node: box-8, nodes: 4} for each kind of node");
+}
+
+TEST_F(Messages, ALinkIsMoreThanItsBandwidth) {
+  EXPECT_EQ(small_.message(job("", "sequence: 1024, global_batch: 64", "node: {base: box-8, nvlink: 900GB/s}")),
+            "job.yaml:2:39: error: cluster.node.nvlink: '900GB/s' is not a map\n"
+            "  mend: write nvlink: {bandwidth: 450GB/s}, of one GPU in one direction; without a base {switch: "
+            "nvswitch, bandwidth: 450GB/s, domain: 8}");
 }
 
 TEST_F(Messages, AnUnknownNameOffersTheNearest) {
@@ -138,6 +151,14 @@ TEST_F(Messages, AnUnknownCatalogueNameOffersTheNearest) {
             "  mend: did you mean box-8? known: box-8, rack-72\n"
             "job.yaml:2:32: error: cluster.fabric: there is no fabric 'wavy'\n"
             "  mend: write a known name or a path; known: flat, slow");
+}
+
+TEST_F(Messages, AFolderIsNoName) {
+  small_.add("workloads/models/beside/config.json", "{}");
+  small_.add("workloads/models/nested.yaml", "base: beside\n");
+  EXPECT_EQ(small_.message(job("", "sequence: 1024, global_batch: 64", "node: box-8", "nested")),
+            "workloads/models/nested.yaml:1:7: error: model: there is no model 'beside'\n"
+            "  mend: beside is a folder: write beside/config.json");
 }
 
 TEST_F(Messages, AModelFileMustExist) {
