@@ -25,7 +25,7 @@ void fill_by_the_operation(Job& job, const std::string& from, bool norms) {
   FusedKernels& fused = job.strategy.fused_kernels;
   Filler filler(job, from);
   if (norms && job.model.norm == Norm::rmsnorm) filler.fill(fused.norm, false, "fused_kernels.norm");
-  filler.fill(fused.rope, false, "fused_kernels.rope", job.model.ropes());
+  filler.fill(fused.rope, false, "fused_kernels.rope", job.model.ropes() && !job.model.is_list());
   if (job.model.gated_mlp) filler.fill(fused.activation, false, "fused_kernels.activation");
 }
 
@@ -62,17 +62,20 @@ void fill_compiled_head(Job& job, Filler& of_compiler) {
 
 void fill_kernels(Job& job, Filler& of_framework) {
   FusedKernels& fused = job.strategy.fused_kernels;
+  const bool transformer = !job.model.is_list();  // a list of operators has its own norms and loss
+  const bool ropes = transformer && job.model.ropes();
   if (job.strategy.linear_cross_entropy) {
     Filler(job, "linear_cross_entropy").fill(fused.cross_entropy, true, "fused_kernels.cross_entropy");
   }
   if (job.strategy.compile) {  // a graph compiler fuses chains of elementwise kernels, whatever the framework does
     Filler of_compiler(job, "compile");
-    of_compiler.fill(fused.norm, true, "fused_kernels.norm");
+    of_compiler.fill(fused.norm, true, "fused_kernels.norm", transformer);
     // Products of complex numbers are left to eager kernels.
-    of_compiler.fill(fused.rope, !rotates_complex(job), "fused_kernels.rope", job.model.ropes());
+    of_compiler.fill(fused.rope, !rotates_complex(job), "fused_kernels.rope", ropes);
     of_compiler.fill(fused.activation, true, "fused_kernels.activation");
     fill_compiled_head(job, of_compiler);
-    if (job.framework.compiles_loss) of_compiler.fill(fused.cross_entropy, true, "fused_kernels.cross_entropy");
+    if (job.framework.compiles_loss)
+      of_compiler.fill(fused.cross_entropy, true, "fused_kernels.cross_entropy", transformer);
   }
   const FusedKernels& usual = job.framework.fused;
   // Kernels of their own for rotary embedding and gated activations came after those for norms: code that a job says
@@ -84,13 +87,14 @@ void fill_kernels(Job& job, Filler& of_framework) {
   }
   const bool fp8 = job.cluster.node.gpu.computes(Dtype::fp8);
   if (job.framework.recipes_of_fp8_gpus && !fp8) fill_older_code(job);
-  of_framework.fill(fused.norm, usual.norm, "fused_kernels.norm");
-  of_framework.fill(fused.rope, usual.rope, "fused_kernels.rope", job.model.ropes());
+  of_framework.fill(fused.norm, usual.norm, "fused_kernels.norm", transformer);
+  of_framework.fill(fused.rope, usual.rope, "fused_kernels.rope", ropes);
   of_framework.fill(fused.activation, usual.activation, "fused_kernels.activation");
   of_framework.fill(fused.softmax, usual.softmax, "fused_kernels.softmax",
                     writes_scores(*job.strategy.attention_kernel));
   const bool recipe = job.framework.recipes_of_fp8_gpus && fp8;
-  of_framework.fill(fused.cross_entropy, recipe ? true : usual.cross_entropy, "fused_kernels.cross_entropy");
+  of_framework.fill(fused.cross_entropy, recipe ? true : usual.cross_entropy, "fused_kernels.cross_entropy",
+                    transformer);
   of_framework.fill(fused.grad_accumulation, usual.grad_accumulation, "fused_kernels.grad_accumulation");
   of_framework.fill(fused.permute, recipe ? true : usual.permute, "fused_kernels.permute", job.model.moe.has_value());
   const Training& t = job.training;

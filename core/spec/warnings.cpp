@@ -12,6 +12,7 @@ namespace {
 std::vector<std::string> idle_keys(const Job& job) {
   const Training& t = job.training;
   const Strategy& s = job.strategy;
+  const Overlap& said = job.stated ? job.stated->strategy.overlap : s.overlap;  // before frameworks fill theirs in
   std::vector<std::string> out;
   const auto idle = [&](bool given, const char* key, const std::string& where) {
     if (given) out.push_back(std::string(key) + " has no effect " + where);
@@ -19,6 +20,9 @@ std::vector<std::string> idle_keys(const Job& job) {
   const std::string precision = "with precision " + std::string(name(t.precision));
   idle(t.fp8_recipe && t.precision != Dtype::fp8, "fp8_recipe", precision);
   idle(t.wide_layers.first + t.wide_layers.last > 0 && bytes_of(t.precision) >= 2, "wide_layers", precision);
+  idle(s.tp == 1 && s.sp, "sp", "with tp 1");
+  idle(s.tp == 1 && said.tp.value_or(TpOverlap::none) != TpOverlap::none, "overlap.tp", "with tp 1");
+  idle(s.pp == 1 && said.p2p.has_value(), "overlap.p2p", "with pp 1");
   idle(s.cp == 1 && s.cp_kind != CpKind::ring, "cp_kind", "with cp 1");
   idle(s.cp == 1 && s.cp_balance != CpBalance::zigzag, "cp_balance", "with cp 1");
   idle(s.pp == 1 && s.embedding_in_split, "embedding_in_split", "with pp 1");

@@ -425,6 +425,14 @@ TEST(Warnings, TellOfKeysThatNothingReads) {
               j.training.packing = Packing{{}, 512, 0};
             }),
             std::vector<std::string>{"packing has no effect on a model that is a list of operators"});
+  EXPECT_EQ(told([](Job& j) {
+              j.strategy.tp = j.strategy.pp = 1;
+              j.strategy.sp = true;
+              j.strategy.overlap.tp = TpOverlap::userbuffers;
+              j.strategy.overlap.p2p = false;
+            }),
+            (std::vector<std::string>{"sp has no effect with tp 1", "overlap.tp has no effect with tp 1",
+                                      "overlap.p2p has no effect with pp 1"}));
   const auto selective = [](AttentionKernel kernel) {
     return [kernel](Job& j) {
       j.strategy.recompute.kind = Recompute::Kind::selective;
