@@ -133,10 +133,17 @@ std::string json(const Sensitivity& s) {
   out["step_time_s"] = s.step_time_s;
   out["sensitivity"] = Json::array();
   for (const InputEffect& e : s.effects) {
-    Json entry{
-        {"input", e.input},           {"value", e.value}, {"unit", e.unit},
-        {"elasticity", e.elasticity}, {"exact", e.exact}, {"step_time_with_10_percent_more_s", e.step_with_more_s},
-        {"saved_s", saved_s(s, e)},   {"kind", e.kind},   {"source", e.source}};
+    Json entry{{"input", e.input},
+               {"value", e.value},
+               {"unit", e.unit},
+               {"elasticity", e.elasticity},
+               {"elasticity_below", e.below},
+               {"elasticity_above", e.above},
+               {"exact", e.exact},
+               {"step_time_with_10_percent_more_s", e.step_with_more_s},
+               {"saved_s", saved_s(s, e)},
+               {"kind", e.kind},
+               {"source", e.source}};
     if (!e.cause.empty()) {
       entry["interval_cause"] = e.cause;
       entry["interval_share"] = e.interval_share;

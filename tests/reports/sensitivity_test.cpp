@@ -50,6 +50,9 @@ TEST(SensitivityJson, CarriesEveryInputAndItsSource) {
   const auto& ceiling = json["sensitivity"][1];
   EXPECT_EQ(ceiling["input"], "matmul.bf16.ceiling");
   EXPECT_EQ(ceiling["elasticity"], -0.6);
+  const auto& launch = json["sensitivity"][2];  // bends: 0.15 is the mean
+  EXPECT_EQ(launch["elasticity_below"], 0.1);
+  EXPECT_EQ(launch["elasticity_above"], 0.2);
   EXPECT_EQ(ceiling["kind"], "measured");
   EXPECT_EQ(ceiling["source"], "rows \"a\", b");
   EXPECT_EQ(ceiling["interval_cause"], "matmul bf16");
