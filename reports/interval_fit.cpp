@@ -26,7 +26,8 @@ std::string interval_fit_text(const result::IntervalFit& fit, const Style& style
   for (const result::FittedFile& f : fit.files) {
     files.add({f.file, std::to_string(f.rows), percent(f.with), percent(f.without)});
   }
-  files.add({"mean of files of at least 5 rows", "", percent(fit.with), percent(fit.without)});
+  files.add({"mean of files of at least 5 rows", "", fit.with ? percent(*fit.with) : "-",
+             fit.without ? percent(*fit.without) : "-"});
   return spreads.text(style) + '\n' + files.text(style);
 }
 

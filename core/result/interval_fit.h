@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,7 @@ struct FittedFile {
 struct IntervalFit {
   std::vector<FittedSpread> spreads;
   std::vector<FittedFile> files;
-  double with = 0, without = 0;  // mean over the files of at least 5 rows
+  std::optional<double> with, without;  // mean over the files of at least 5 rows; nothing: there is none
 };
 
 }  // namespace result

@@ -164,6 +164,7 @@ result::IntervalFit fit_interval(const std::vector<ValidationFile>& files) {
   result::IntervalFit out;
   out.spreads = fit_spreads(rows);
   int counted = 0;
+  double with = 0, without = 0;
   for (std::size_t f = 0; f < files.size(); ++f) {
     Sample own, others;
     for (const MeasuredStep& row : rows) (row.source == static_cast<int>(f) ? own : others).push_back(&row);
@@ -173,12 +174,12 @@ result::IntervalFit fit_interval(const std::vector<ValidationFile>& files) {
                            coverage(own, out.spreads), coverage(own, fit(others))});
     if (told.rows < kFewestRows) continue;
     ++counted;
-    out.with += told.with;
-    out.without += told.without;
+    with += told.with;
+    without += told.without;
   }
   if (counted > 0) {
-    out.with /= counted;
-    out.without /= counted;
+    out.with = with / counted;
+    out.without = without / counted;
   }
   return out;
 }

@@ -37,6 +37,14 @@ TEST(IntervalFitText, TellsSpreadsAndFiles) {
   expect_view("interval_fit.txt", [&](const reports::Style& s) { return reports::interval_fit_text(fit, s); });
 }
 
+TEST(IntervalFitText, HasNoMeanWhereNoFileHasRowsEnough) {
+  const result::IntervalFit fit{.spreads = {}, .files = {{"few.yaml", 4, 1, 1}}, .with = {}, .without = {}};
+  const std::string text = reports::interval_fit_text(fit);
+  const std::string mean = text.substr(text.find("mean of files of at least 5 rows"));
+  EXPECT_EQ(mean.find('%'), mean.npos) << text;
+  EXPECT_TRUE(mean.ends_with("-            -\n") || mean.ends_with(" -           -\n")) << text;
+}
+
 TEST(NetworkImportText, TellsWhatWasFittedGuessedAndLeftOut) {
   const result::NetworkImport found{.path = "links of dgx-h100",
                                     .base = "nvlink4",

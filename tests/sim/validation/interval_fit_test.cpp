@@ -81,8 +81,8 @@ TEST(IntervalFit, FourFifthsOfNormalErrorsFallInsideAlsoWithoutTheirOwnSource) {
   const result::IntervalFit fit = sim::fit_interval(files);
   EXPECT_EQ(fit.files.size(), 30u);
   EXPECT_NEAR(spread(fit.spreads, "what is not modelled").slower, 0.05, 0.005);
-  EXPECT_NEAR(fit.with, 0.8, 0.02);
-  EXPECT_NEAR(fit.without, 0.8, 0.05);
+  EXPECT_NEAR(fit.with.value(), 0.8, 0.02);
+  EXPECT_NEAR(fit.without.value(), 0.8, 0.05);
 }
 
 }  // namespace
