@@ -74,6 +74,8 @@ void add(const Purchase& p, std::size_t i, int width, Table& table, const Style&
   table.add(std::move(cells));
 }
 
+bool any_known(const Purchase& p) { return std::ranges::any_of(p.rows, &PurchaseRow::known); }
+
 std::string table(const Purchase& p, const Style& style) {
   using enum Column::Kind;
   const int width = longest_name(p);
@@ -88,12 +90,14 @@ std::string table(const Purchase& p, const Style& style) {
                  {"goodput", number, 9},
                  {"", text, 0, 2}});
   for (std::size_t i = 0; i < p.rows.size(); ++i) add(p, i, width, rows, style);
+  if (!any_known(p)) return rows.text(style);
   return rows.text(style) +
          paragraph("   ", "> recommended; * on the front: none is faster and cheaper", style.columns) +
          (std::ranges::any_of(p.rows, &PurchaseRow::tight) ? paragraph("   ", tight_words(), style.columns) : "");
 }
 
 std::string strategies(const Purchase& p, const Style& style) {
+  if (!any_known(p)) return "";
   std::string out = "\nBest strategies\n";
   const int width = name_columns(p);
   for (const PurchaseRow& row : p.rows) {
@@ -123,6 +127,7 @@ std::string goodput_text(const PurchaseRow& row) {
 }
 
 std::string failures(const Purchase& p, const Style& style) {
+  if (!any_known(p)) return "";
   std::string out = "\nFailures\n";
   const int width = name_columns(p);
   for (const PurchaseRow& row : p.rows) {
@@ -150,7 +155,7 @@ std::string break_even(const Purchase& p, const Style& style) {
 std::string figures(const Purchase& p, const Style& style) {
   std::string out = "\nFigures, and who says so\n";
   for (const result::PurchaseFigure& f : p.figures) {
-    out += paragraph(fmt::format("   {:<24}{:>12}  ", f.what, f.value),
+    out += paragraph(fmt::format("   {:<24}{:>12}  ", figure_name(p, f.what), f.value),
                      (f.date.empty() ? "" : f.date + ", ") + f.source, style.columns);
   }
   return out;

@@ -31,7 +31,10 @@ std::vector<std::string> reasons(const result::Purchase&);
 struct FlipWords {
   std::string figure, side, value, now, winner;
 };
-FlipWords words_of(const result::Flip&);
+FlipWords words_of(const result::Purchase&, const result::Flip&);
+/// "rent of 32 x dgx-h100, $2.50/h" of "rent of candidates[0]": where a candidate has a price of its own, its name in
+/// the table instead of its place in the plan; else as it is.
+std::string figure_name(const result::Purchase&, const std::string& what);
 /// What half as many uplinks would do; empty where nobody looked.
 std::string spine_words(const result::Purchase&);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/base/money.h"
@@ -101,7 +102,11 @@ std::string none_will_do(const Purchase& p) {
     if (soonest == nullptr || row.time_high_s < soonest->time_high_s) soonest = &row;
     if (cheapest == nullptr || row.cost_high < cheapest->cost_high) cheapest = &row;
   }
-  if (soonest == nullptr) return "no candidate can train this model.";
+  if (soonest == nullptr) {
+    return std::ranges::any_of(p.rows, &PurchaseRow::fits)  // refused for its failures
+               ? "no candidate can finish this run: failures stop each that fits before anything is saved."
+               : "no candidate can train this model.";
+  }
   return fmt::format(
       "no candidate will {} in nine runs of ten. The soonest, {}, is sure within {} for {}; the cheapest, {}, within "
       "{} "
@@ -132,10 +137,23 @@ std::string figure(const Flip& f, double value) {
   return money(value);
 }
 
-std::string name_of(const Flip& f) {
+constexpr std::string_view kRentOf = "rent of ", kPriceOf = "price of ";
+
+/// The candidates of one entry of the plan, which has a price of its own.
+std::string names_of(const Purchase& p, const std::string& entry, bool bought) {
+  std::vector<std::string> names;
+  for (const PurchaseRow& row : p.rows) {
+    if (row.price_of == entry && row.bought == bought) names.push_back(row.candidate);
+  }
+  if (names.empty()) return entry;
+  if (names.size() > 2) return fmt::format("{} and {} more", names.front(), names.size() - 1);
+  return fmt::format("{}", fmt::join(names, " and "));
+}
+
+std::string name_of(const Purchase& p, const Flip& f) {
   switch (f.kind) {
-    case Flip::Kind::rent: return "rent of " + f.of;
-    case Flip::Kind::price: return "price of " + f.of;
+    case Flip::Kind::rent: return figure_name(p, std::string(kRentOf) + f.of);
+    case Flip::Kind::price: return figure_name(p, std::string(kPriceOf) + f.of);
     case Flip::Kind::deadline: return "deadline";
     case Flip::Kind::outlay: return "outlay";
     case Flip::Kind::budget: break;
@@ -196,8 +214,17 @@ std::vector<std::string> reasons(const Purchase& p) {
   return {"Take " + choice(p), risk(p, p.rows[*p.recommended])};
 }
 
-FlipWords words_of(const Flip& f) {
-  return {name_of(f), f.below ? "below" : "above", figure(f, f.value), f.now > 0 ? figure(f, f.now) : "",
+std::string figure_name(const Purchase& p, const std::string& what) {
+  for (const std::string_view of : {kRentOf, kPriceOf}) {
+    if (!what.starts_with(of)) continue;
+    const std::string entry = what.substr(of.size());
+    if (entry.starts_with("candidates[")) return std::string(of) + names_of(p, entry, of == kPriceOf);
+  }
+  return what;
+}
+
+FlipWords words_of(const Purchase& p, const Flip& f) {
+  return {name_of(p, f), f.below ? "below" : "above", figure(f, f.value), f.now > 0 ? figure(f, f.now) : "",
           f.winner.empty() ? "none will do" : f.winner};
 }
 
@@ -214,7 +241,7 @@ std::string spine_words(const Purchase& p) {
 std::string flips_text(const Purchase& p, int width) {
   std::string out;
   for (const Flip& f : p.flips) {
-    const FlipWords words = words_of(f);
+    const FlipWords words = words_of(p, f);
     const std::string now = words.now.empty() ? "" : " (now " + words.now + ")";
     out += paragraph("  - ", fmt::format("{} {} {}{}: {}", words.figure, words.side, words.value, now, words.winner),
                      width);

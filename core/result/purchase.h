@@ -72,6 +72,8 @@ struct BreakEven {
   double rent = 0, price = 0;  // of a GPU for an hour; of a node
   double hours = 0;            // of use at which owning and renting cost the same; 0: never
   double life_hours = 0;
+
+  bool operator==(const BreakEven&) const = default;
 };
 
 struct PurchaseFigure {

@@ -29,7 +29,7 @@ std::string distances(const Purchase& p) {
                    [](const Flip& a, const Flip& b) { return std::abs(change(a)) < std::abs(change(b)); });
   Table table{"Distance to the change", {{"label", "Figure"}, {"value", "Change", true}, {"kind", "Then wins"}}, {}};
   for (const Flip& flip : flips) {
-    const FlipWords words = words_of(flip);
+    const FlipWords words = words_of(p, flip);
     table.rows.push_back({text(fmt::format("{} {} {}", words.figure, words.side, words.value)),
                           signed_share(change(flip)), text(words.winner)});
   }
@@ -54,7 +54,7 @@ std::string flips_table(const Purchase& p) {
                {"winner", "Then wins"}},
               {}};
   for (const Flip& flip : p.flips) {
-    const FlipWords words = words_of(flip);
+    const FlipWords words = words_of(p, flip);
     table.rows.push_back({text(words.figure),
                           text(words.side),
                           {words.value, flip.value, {}},

@@ -101,7 +101,8 @@ std::string figures_section(const Purchase& p) {
               {{"what", "Figure"}, {"value", "Value"}, {"date", "Date"}, {"source", "Source"}},
               {}};
   for (const result::PurchaseFigure& f : p.figures) {
-    table.rows.push_back({text(f.what), text(f.value), f.date.empty() ? none() : text(f.date), text(f.source)});
+    table.rows.push_back(
+        {text(figure_name(p, f.what)), text(f.value), f.date.empty() ? none() : text(f.date), text(f.source)});
   }
   return table.rows.empty() ? "" : html_of(table, true);
 }

@@ -196,8 +196,10 @@ void Planner::add_break_even() {
     if (!c.rent || !c.price || !told.insert(c.price_of + ' ' + c.rent_of).second) continue;
     if (!(c.job.cluster.node.power.si() > 0)) continue;
     const auto time = break_even(c, p_.ownership);
-    out_.break_even.push_back({c.job.cluster.node.name, c.rent->value.per_si() * base::kHour, c.price->value.dollars(),
-                               time ? time->si() / base::kHour : 0, p_.ownership.life.value.si() / base::kHour});
+    const result::BreakEven one{c.job.cluster.node.name, c.rent->value.per_si() * base::kHour, c.price->value.dollars(),
+                                time ? time->si() / base::kHour : 0, p_.ownership.life.value.si() / base::kHour};
+    const bool again = std::ranges::find(out_.break_even, one) != out_.break_even.end();  // another entry, as dear
+    if (!again) out_.break_even.push_back(one);
   }
 }
 

@@ -96,6 +96,40 @@ TEST(PurchaseReport, EachFlipIsALine) {
             "  - uplinks of every fabric halved (2:1): b (its step takes 25 % longer)\n");
 }
 
+TEST(PurchaseReport, APriceOfItsOwnIsNamedAsTheTableNamesItsCandidates) {
+  Purchase p = sample();
+  p.rows[0].candidate = "16 x dgx-h100, $2.50/h";
+  p.rows[1].candidate = "32 x dgx-h100, $2.50/h";
+  p.rows[0].price_of = "candidates[0]";
+  p.rows[2].price_of = "candidates[1]";
+  EXPECT_EQ(reports::figure_name(p, "rent of candidates[0]"), "rent of 16 x dgx-h100, $2.50/h");
+  p.rows[1].price_of = "candidates[0]";
+  EXPECT_EQ(reports::figure_name(p, "rent of candidates[0]"),
+            "rent of 16 x dgx-h100, $2.50/h and 32 x dgx-h100, $2.50/h");
+  p.rows[2].price_of = "candidates[0]";
+  EXPECT_EQ(reports::figure_name(p, "rent of candidates[0]"), "rent of 16 x dgx-h100, $2.50/h and 2 more");
+  EXPECT_EQ(reports::figure_name(p, "price of candidates[0]"), "price of candidates[0]");  // none of these is bought
+  EXPECT_EQ(reports::figure_name(p, "rent of h100-sxm"), "rent of h100-sxm");
+  p.flips = {{Flip::Kind::rent, "candidates[0]", true, 1.31, 2.5, "c"}};
+  EXPECT_EQ(reports::flips_text(p), "  - rent of 16 x dgx-h100, $2.50/h and 2 more below $1.31/h (now $2.50/h): c\n");
+}
+
+TEST(PurchaseReport, WhereAllAreRefusedNothingIsSaidOfStrategiesAndFailures) {
+  const auto has = [](const std::string& text, const char* part) { return text.find(part) != text.npos; };
+  Purchase p = sample();
+  p.recommended.reset();
+  p.runner_up.reset();
+  for (result::PurchaseRow& row : p.rows) row.refused = "fails every 3.00 s, before anything is saved";
+  const std::string text = reports::text(p);
+  for (const char* part : {"Best strategies", "\nFailures", "> recommended", "can train this model"}) {
+    EXPECT_FALSE(has(text, part)) << part << '\n' << text;
+  }
+  EXPECT_TRUE(has(text, "refused: fails every 3.00 s, before anything is saved")) << text;
+  EXPECT_TRUE(has(text, "None: no candidate can finish this run: failures stop each that fits")) << text;
+  for (result::PurchaseRow& row : p.rows) row.fits = false;
+  EXPECT_TRUE(has(reports::text(p), "None: no candidate can train this model.")) << reports::text(p);
+}
+
 TEST(PurchaseReport, IsWhatIsPrinted) {
   testing_support::expect_view("plan.txt", [](const reports::Style& s) { return reports::text(sample(), s); });
   testing_support::expect_golden("plan_in_colour.txt", reports::text(sample(), {.columns = 72, .colour = true}));

@@ -118,6 +118,13 @@ TEST(PurchasePlan, TheBreakEvenIsOfWhatCanTrain) {
   EXPECT_EQ(p.break_even[0].of, "dgx-h100");
 }
 
+TEST(PurchasePlan, TheBreakEvenOfEntriesThatCostTheSameIsToldOnce) {
+  const std::string one = "{node: dgx-h100, nodes: 8, rent: $2/h}", other = "{node: dgx-h100, nodes: 16, rent: $2/h}",
+                    dearer = "{node: dgx-h100, nodes: 8, rent: $3/h}";
+  EXPECT_EQ(answer_to("candidates: [" + one + ", " + other + "]\n").break_even.size(), 1u);
+  EXPECT_EQ(answer_to("candidates: [" + one + ", " + dearer + "]\n").break_even.size(), 2u);
+}
+
 TEST(PurchasePlan, ARunThatFailsBeforeItSavesAnythingIsRefused) {
   // 512 GPUs that fail every 100 minutes: one in 12 s, and a checkpoint takes 1.8 s after a step of 0.1 s.
   const result::Purchase p =
