@@ -15,6 +15,7 @@
 #include "reports/json.h"
 #include "reports/perfetto.h"
 #include "reports/text.h"
+#include "sim/mend_prices.h"
 #include "sim/predict.h"
 #include "sim/sensitivity.h"
 #include "sim/topology.h"
@@ -37,7 +38,8 @@ int run_predict(const Arguments& args) {
   check_html(args);
   const spec::Job job = job_from(args, config::Catalogue::find());
   const bool every_operator = args.has("--trace") || args.has("--html");
-  const sim::Outcome outcome = sim::predict(job, every_operator ? sim::Detail::operators : sim::Detail::chains);
+  sim::Outcome outcome = sim::predict(job, every_operator ? sim::Detail::operators : sim::Detail::chains);
+  sim::price_mends(job, outcome.prediction);
   write_if_asked(args, "--json", [&] { return reports::json(outcome.prediction); });
   if (args.has("--trace")) {
     write_to(args.get("--trace"), "--trace", [&](std::ostream& out) { reports::write_perfetto(outcome.trace, out); });

@@ -78,6 +78,7 @@ std::string json(const Prediction& p) {
   out["fits"] = p.fits;
   out["attack"] = p.attack;
   out["mends"] = p.mends;
+  out["mend_step_times_s"] = p.mend_step_times_s;
   out["memory"] = memory_json(p);
   out["communication"] = communication(p);
   out["operators"] = p.operators;

@@ -31,11 +31,8 @@ std::string nearest_text(const Search& s, const Style& style) {
   std::string told = strategy_words(s.nearest->strategy) + ": " + shortfall_words(p) + '.';
   if (!p.attack.empty()) told += " Attack " + spaced(p.attack) + '.';
   if (p.mends.empty()) told += " No change that forerun predict tries makes it fit.";
-  std::string out = '\n' + paragraph("Nearest comes ", told, style.columns);
-  for (const std::string& mend : p.mends) {
-    out += paragraph(&mend == &p.mends.front() ? "    it fits with " : "              or ", mend, style.columns);
-  }
-  return out;
+  return '\n' + paragraph("Nearest comes ", told, style.columns) +
+         mend_lines(p, "    it fits with ", "              or ", style.columns);
 }
 
 std::string results_text(const Search& s, const Style& style) {

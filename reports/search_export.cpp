@@ -50,7 +50,8 @@ Json nearest_json(const SearchRow& row) {
           {"memory", {{"peak_bytes", p.peak_bytes}, {"capacity_bytes", p.capacity_bytes}}},
           {"short_bytes", needed - there},
           {"attack", p.attack},
-          {"mends", p.mends}};
+          {"mends", p.mends},
+          {"mend_step_times_s", p.mend_step_times_s}};
 }
 
 }  // namespace

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "reports/layout.h"
 #include "reports/quantity.h"
 
 namespace reports {
@@ -16,6 +19,28 @@ Shortfall shortfall_of(const result::Prediction& p) {
 std::string shortfall_words(const result::Prediction& p) {
   const auto [needed, there] = shortfall_of(p);
   return fmt::format("{} needed, {} there ({} too much)", bytes(needed), bytes(there), bytes(needed - there));
+}
+
+std::vector<std::string> mend_words(const result::Prediction& p) {
+  std::vector<std::string> out = p.mends;
+  for (std::size_t i = 0; i < p.mend_step_times_s.size(); ++i) out[i] += ", " + seconds(p.mend_step_times_s[i]);
+  return out;
+}
+
+std::string mend_lines(const result::Prediction& p, std::string_view first, std::string_view other, int width) {
+  constexpr int kTime = 9;  // columns
+  int flags_width = 0;
+  for (const std::string& flags : p.mends) flags_width = std::max(flags_width, columns(flags));
+  const bool in_columns = !p.mend_step_times_s.empty() && columns(first) + flags_width + kTime <= width;
+  const std::vector<std::string> words = mend_words(p);
+  std::string out;
+  for (std::size_t i = 0; i < p.mends.size(); ++i) {
+    const std::string_view begin = i ? other : first;
+    out += in_columns
+               ? fmt::format("{}{:<{}}{:>{}}\n", begin, p.mends[i], flags_width, seconds(p.mend_step_times_s[i]), kTime)
+               : paragraph(begin, words[i], width);
+  }
+  return out;
 }
 
 }  // namespace reports

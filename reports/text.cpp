@@ -185,10 +185,7 @@ std::string does_not_fit(const Prediction& p, const Style& style) {
   if (p.fits) return "";
   std::string out = '\n' + paragraph(inked("DOES NOT FIT", Ink::red, style) + ": ", shortfall_words(p), style.columns);
   if (!p.attack.empty()) out += paragraph("  attack ", spaced(p.attack), style.columns);
-  for (std::size_t i = 0; i < p.mends.size(); ++i) {
-    out += paragraph(i ? "    or   " : "    with ", p.mends[i], style.columns);
-  }
-  return out;
+  return out + mend_lines(p, "    with ", "    or   ", style.columns);
 }
 
 std::string listed(const char* title, const std::vector<std::string>& lines, const Style& style) {

@@ -66,6 +66,7 @@ struct Prediction {
   std::int64_t nvme_bytes = 0, nvme_capacity_bytes = 0;  // likewise; capacity 0: unknown
   std::string attack;                                    // does not fit: the category to attack
   std::vector<std::string> mends;                        // does not fit: flags that would make it fit
+  std::vector<double> mend_step_times_s;                 // with each of them, ascending; empty: not priced
   std::vector<Communication> communication;
   std::vector<Provenance> provenance;
   std::vector<std::string> warnings;

@@ -6,6 +6,7 @@
 #include "reports/html/page.h"
 #include "reports/html/prediction_sections.h"
 #include "reports/quantity.h"
+#include "reports/shortfall.h"
 
 namespace reports::html {
 
@@ -14,7 +15,7 @@ std::string misfit_advice(const result::Prediction& p) {
   std::string out;
   if (!p.attack.empty()) out += paragraph_of("Most is gained by fewer " + spaced(p.attack) + ".");
   if (!p.mends.empty()) out += paragraph_of("Each of these changes alone makes it fit:");
-  return out + list_of(p.mends);
+  return out + list_of(mend_words(p));
 }
 
 Chart step_chart(const result::Prediction& p) {

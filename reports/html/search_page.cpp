@@ -27,7 +27,7 @@ using result::SearchRow;
 
 std::string nearest(const Search& s) {
   if (!s.nearest) return "";
-  const std::vector<std::string>& mends = s.nearest->prediction.mends;
+  const std::vector<std::string> mends = mend_words(s.nearest->prediction);
   return fmt::format(" Nearest comes {}: {}.{}", strategy_words(s.nearest->strategy),
                      shortfall_words(s.nearest->prediction),
                      mends.empty() ? "" : fmt::format(" It fits with {}.", fmt::join(mends, ", or ")));

@@ -5,6 +5,7 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "core/plan/build.h"
 #include "sim/memory/footprint.h"
@@ -20,10 +21,10 @@ constexpr std::size_t kMost = 4;  // single changes told
 
 enum class Room { none, tight, ample };
 
-/// REQUIRES: not resolved, so that the change has its own defaults.
-Room room(const spec::Job& changed) {
-  if (!spec::check(changed).empty()) return Room::none;
-  const spec::Job job = spec::resolve(changed);
+/// Where there is any room, `job` is resolved. REQUIRES: not resolved, so that the change has its own defaults.
+Room room(spec::Job& job) {
+  if (!spec::check(job).empty()) return Room::none;
+  job = spec::resolve(job);
   const plan::Plan plan = plan::build(job);
   if (!host_footprint(plan, job).fits(job.cluster.node)) return Room::none;
   const std::vector<Footprint> all = footprints(plan, job);
@@ -35,7 +36,7 @@ Room room(const spec::Job& changed) {
   }
   return out;
 }
-bool fits(const spec::Job& changed) { return room(changed) != Room::none; }
+bool fits(spec::Job& job) { return room(job) != Room::none; }
 
 /// One change of a job that is not resolved. Thrifty ones spend time for memory and may be combined; the others cut the
 /// job another way or say less than one of the thrifty.
@@ -97,13 +98,15 @@ void add_smaller_microbatches(const spec::Job& job, std::vector<Change>& changes
 
 bool can_shard(const spec::Strategy& s) { return s.zero < 3 && s.data() * s.cp > 1; }
 
-/// All that the resolved job does not do yet, those that cost least time first.
+/// All that the resolved job does not do yet, those first that usually cost least time.
 std::vector<Change> changes_of(const spec::Job& job) {
   const spec::Strategy& s = job.strategy;
   std::vector<Change> changes;
   const bool trains = !job.training.serves();
   if (trains && s.zero == 0 && s.data() * s.cp > 1)
     changes.push_back({"--zero 1", true, [](spec::Job& j) { j.strategy.zero = 1; }});
+  if (trains && s.zero < 2 && can_shard(s))
+    changes.push_back({"--zero 2", false, [](spec::Job& j) { j.strategy.zero = 2; }});
   add_wider_experts(job, changes);
   if (s.tp > 1 && !s.sp) changes.push_back({"--sp", true, [](spec::Job& j) { j.strategy.sp = true; }});
   if (trains && s.recompute.kind == Recompute::Kind::none) {
@@ -130,7 +133,7 @@ std::string with_zero(const std::string& flags, int zero) {
 }
 
 /// The thrifty job with its optimizer on the host, its parameters as well where that is not enough.
-std::vector<std::string> on_the_host(const spec::Job& job, const spec::Job& thrifty, const std::string& flags) {
+std::vector<FittingChange> on_the_host(const spec::Job& job, const spec::Job& thrifty, const std::string& flags) {
   using To = spec::Offload::To;
   if (job.training.serves() || job.strategy.offload.any()) return {};
   struct Way {
@@ -142,16 +145,17 @@ std::vector<std::string> on_the_host(const spec::Job& job, const spec::Job& thri
     tried.strategy.zero = way.zero;
     tried.strategy.offload = {To::cpu, way.parameters, false};
     if (!fits(tried)) continue;
-    return {(way.zero == job.strategy.zero ? flags + (flags.empty() ? "" : " ") : with_zero(flags, way.zero) + ' ') +
-            "--set strategy.offload.optimizer=cpu" +
-            (way.parameters == To::cpu ? " --set strategy.offload.parameters=cpu" : "")};
+    return {{(way.zero == job.strategy.zero ? flags + (flags.empty() ? "" : " ") : with_zero(flags, way.zero) + ' ') +
+                 "--set strategy.offload.optimizer=cpu" +
+                 (way.parameters == To::cpu ? " --set strategy.offload.parameters=cpu" : ""),
+             std::move(tried)}};
   }
   return {};
 }
 
 /// The thrifty changes together; where that is not enough, parameters and gradients sharded besides; and behind all
 /// else what is kept on the host.
-std::vector<std::string> all_thrift(const spec::Job& job, const std::vector<Change>& changes) {
+std::vector<FittingChange> all_thrift(const spec::Job& job, const std::vector<Change>& changes) {
   spec::Job thrifty = spec::unresolved(job);
   std::string flags;
   for (const Change& change : changes) {
@@ -159,36 +163,49 @@ std::vector<std::string> all_thrift(const spec::Job& job, const std::vector<Chan
     change.apply(thrifty);
     flags += (flags.empty() ? "" : " ") + change.flags;
   }
-  if (!flags.empty() && fits(thrifty)) return {flags};
+  const auto if_it_fits = [](spec::Job tried, const std::string& with) {
+    std::vector<FittingChange> out;
+    if (fits(tried)) out.push_back({with, std::move(tried)});
+    return out;
+  };
+  if (!flags.empty()) {
+    if (auto out = if_it_fits(thrifty, flags); !out.empty()) return out;
+  }
   if (can_shard(job.strategy)) {
     spec::Job sharded = thrifty;
     fully_shard(sharded);
-    if (fits(sharded)) return {with_zero(flags, 3)};
+    if (auto out = if_it_fits(sharded, with_zero(flags, 3)); !out.empty()) return out;
   }
   return on_the_host(job, thrifty, flags);
 }
 
 }  // namespace
 
-std::vector<std::string> changes_that_fit(const spec::Job& job) {
+std::vector<FittingChange> fitting_changes(const spec::Job& job) {
   const std::vector<Change> changes = changes_of(job);
   const spec::Job stated = spec::unresolved(job);
-  std::vector<std::string> out, tight;
+  std::vector<FittingChange> out, tight;
   std::set<std::string> met;
   for (const Change& change : changes) {
     if (met.contains(change.family)) continue;
     spec::Job changed = stated;
     change.apply(changed);
     const Room left = room(changed);
-    if (left == Room::tight) tight.push_back(change.flags);
+    if (left == Room::none) continue;
+    (left == Room::tight ? tight : out).push_back({change.flags, std::move(changed)});
     if (left != Room::ample) continue;
-    out.push_back(change.flags);
     if (!change.family.empty()) met.insert(change.family);
     if (out.size() == kMost) break;
   }
   if (!out.empty()) return out;
   if (tight.size() > kMost) tight.resize(kMost);
   return tight.empty() ? all_thrift(job, changes) : tight;
+}
+
+std::vector<std::string> changes_that_fit(const spec::Job& job) {
+  std::vector<std::string> out;
+  for (FittingChange& change : fitting_changes(job)) out.push_back(std::move(change.flags));
+  return out;
 }
 
 }  // namespace sim

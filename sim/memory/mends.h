@@ -9,10 +9,19 @@
 
 namespace sim {
 
-/// At most four single changes of the job that make it fit, as flags ("--recompute full"), those that cost least time
-/// first; those that leave hardly any room (tight.h) where none leaves more. Where none does alone, those that trade
-/// time for memory together, then with parameters sharded, then with states on the host. Each is planned and measured,
-/// none is guessed. Empty when nothing helps. REQUIRES: resolved.
+/// A change of a job that makes it fit.
+struct FittingChange {
+  std::string flags;  // "--recompute full"
+  spec::Job job;      // so changed, resolved
+};
+
+/// At most four single changes of the job that make it fit, those first that usually cost least time
+/// (sim/mend_prices.h has their times); those that leave hardly any room (tight.h) where none leaves more. Where none
+/// does alone, those that trade time for memory together, then with parameters sharded, then with states on the host.
+/// Each is planned and measured, none is guessed. Empty when nothing helps. REQUIRES: resolved.
+std::vector<FittingChange> fitting_changes(const spec::Job&);
+
+/// Their flags alone.
 std::vector<std::string> changes_that_fit(const spec::Job&);
 
 }  // namespace sim

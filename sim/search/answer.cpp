@@ -13,6 +13,7 @@
 
 #include "core/base/parallel.h"
 #include "sim/memory/tight.h"
+#include "sim/mend_prices.h"
 #include "sim/predict.h"
 #include "sim/search/strategies.h"
 #include "sim/search/ties.h"
@@ -145,7 +146,9 @@ result::SearchRow row_of(const SearchQuestion& q, const Standing& one) {
   JobMaker jobs(q.base, q.space);
   result::SearchRow row;
   row.strategy = choices_of(q, one.point);
-  row.prediction = predict(jobs.job_of(one.point), Detail::chains).prediction;
+  const spec::Job job = jobs.job_of(one.point);
+  row.prediction = predict(job, Detail::chains).prediction;
+  price_mends(job, row.prediction);
   return row;
 }
 

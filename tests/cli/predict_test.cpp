@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "core/base/text.h"
+#include "core/base/units.h"
 #include "tests/cli/run_forerun.h"
 
 namespace {
@@ -84,13 +87,27 @@ TEST(Predict, WhatMakesItFitCanBeTypedAsItIsTold) {
                                        << "}\n"
                                           "strategy: {tp: 4, recompute: selective}\n";
     const std::string job = "predict " + (folder / "job.yaml") + " --quiet --json - ";
-    const json mends = json::parse(forerun(job).out)["mends"];
+    const json answer = json::parse(forerun(job).out), &mends = answer["mends"], &times = answer["mend_step_times_s"];
     ASSERT_FALSE(mends.empty()) << micro_batch;
-    for (const json& mend : mends) {
-      const Answer run = forerun(job + mend.get<std::string>());
-      EXPECT_EQ(run.exit_code, 0) << mend << '\n' << run.err;
+    ASSERT_EQ(times.size(), mends.size()) << micro_batch;
+    EXPECT_TRUE(std::is_sorted(times.begin(), times.end())) << times;
+    for (std::size_t i = 0; i < mends.size(); ++i) {
+      const Answer run = forerun(job + mends[i].get<std::string>());
+      EXPECT_EQ(run.exit_code, 0) << mends[i] << '\n' << run.err;
+      EXPECT_EQ(json::parse(run.out)["step_time_s"], times[i]) << mends[i];
     }
   }
+}
+
+TEST(Predict, WhatMakesItFitIsToldWithItsStepTimeTheShortestFirst) {
+  // 8.03e9 parameters: 128 GB of parameters, gradients and states, of which zero 2 leaves an eighth of 14 of 16 bytes.
+  const std::string job = "predict --model llama3-8b --node dgx-h100 --sequence 8192 --global-batch 64 ";
+  const json best = json::parse(forerun(job + "--zero 2 --json -").out);
+  EXPECT_TRUE(best["fits"].get<bool>());
+  const Answer run = forerun(job);
+  EXPECT_EQ(run.exit_code, 1) << run.err;
+  EXPECT_TRUE(contains(run.out, "\n    with --zero 2 ")) << run.out;
+  EXPECT_TRUE(contains(run.out, base::human(base::s(best["step_time_s"])) + "\n    or   --")) << run.out;
 }
 
 TEST(Predict, ADayLongStepIsRefusedWhereOnlyItsPricesShowIt) {

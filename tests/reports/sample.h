@@ -78,6 +78,7 @@ inline result::Prediction too_large() {
   p.stages[0].categories[3].second = 47'000'000'000;
   p.attack = "activations";
   p.mends = {"--recompute selective", "--micro-batch 1"};
+  p.mend_step_times_s = {10.4, 12.6};
   return p;
 }
 

@@ -173,13 +173,14 @@ TEST(Views, OfASearchWhereNothingFitsTellTheNearest) {
   s.nearest->prediction = sample::too_large();
   s.nearest->prediction.attack = "activations";
   s.nearest->prediction.mends = {"--recompute full", "--zero 3"};
+  s.nearest->prediction.mend_step_times_s = {9.5, 12.75};
   s.results.clear();
   EXPECT_NE(reports::text(s).find("Nothing fits.\n\n"
                                   "Nearest comes tp 4 sp, dp 4, zero 1, micro_batch 1, recompute none, flash3: 90.0 GB "
                                   "needed, 80.0 GB\n"
                                   "              there (10.0 GB too much). Attack activations.\n"
-                                  "    it fits with --recompute full\n"
-                                  "              or --zero 3\n"),
+                                  "    it fits with --recompute full   9.50 s\n"
+                                  "              or --zero 3           12.8 s\n"),
             std::string::npos)
       << reports::text(s);
   s.nearest->prediction.mends.clear();
