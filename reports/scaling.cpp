@@ -63,6 +63,10 @@ int most_gpus(const ScalingCurve& curve) {
   return std::find_if(curve.points.rbegin(), curve.points.rend(), runs)->gpus;
 }
 
+bool fits_on_some(const ScalingCurve& curve) {
+  return std::ranges::any_of(curve.points, [](const ScalingPoint& p) { return p.row.status == Status::fits; });
+}
+
 std::string fall(const ScalingCurve& curve, double efficiency, const Style& style) {
   if (curve.reference_gpus == 0) return "  No number of GPUs runs it.\n";
   if (!curve.falls) {
@@ -138,10 +142,13 @@ std::string text(const Scaling& s, const Style& style) {
     Table table = points(counted);
     for (const ScalingPoint& point : curve.points) add(point, table, style);
     out += fmt::format("\n{}\n", title(curve)) + table.text(style) + fall(curve, s.efficiency, style);
+    if (curve.reference_gpus > 0 && !fits_on_some(curve)) {
+      out += paragraph("  ", "It fits on none of them: efficiency is over the fewest GPUs that run it.", style.columns);
+    }
   }
   for (const std::string& note : s.notes) out += '\n' + paragraph("", note, style.columns);
   return out + '\n' +
-         paragraph("", "Efficiency: " + counted + " a second and GPU, over those of the fewest GPUs that run it.",
+         paragraph("", "Efficiency: " + counted + " a second and GPU, over those of the fewest GPUs on which it fits.",
                    style.columns);
 }
 

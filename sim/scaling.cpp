@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/scaling.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -9,8 +10,15 @@ namespace {
 
 using result::ScalingFall;
 using result::ScalingPoint;
+using Status = result::ComparisonRow::Status;
 
-bool runs(const ScalingPoint& point) { return point.row.status != result::ComparisonRow::Status::refused; }
+bool runs(const ScalingPoint& point) { return point.row.status != Status::refused; }
+
+/// Whose efficiency is 1; the end: none runs.
+std::vector<ScalingPoint>::const_iterator reference_of(const std::vector<ScalingPoint>& points) {
+  const auto fitting = std::ranges::find(points, Status::fits, [](const ScalingPoint& p) { return p.row.status; });
+  return fitting != points.end() ? fitting : std::ranges::find_if(points, runs);
+}
 
 /// Efficiency is read off as a straight line over log(GPUs), as such curves are drawn.
 ScalingFall fall_between(const ScalingPoint& above, const ScalingPoint& below, double threshold) {
@@ -23,15 +31,15 @@ ScalingFall fall_between(const ScalingPoint& above, const ScalingPoint& below, d
 
 result::ScalingCurve scaling_curve(result::ScalingKind kind, std::vector<ScalingPoint> points, double threshold) {
   result::ScalingCurve out{.kind = kind, .points = std::move(points), .reference_gpus = 0, .falls = {}};
-  double reference = 0;
+  const auto reference = reference_of(out.points);
+  if (reference == out.points.end()) return out;
+  out.reference_gpus = reference->gpus;
+  const double all = reference->row.prediction.tokens_per_s_per_gpu;
   const ScalingPoint* before = nullptr;
   for (ScalingPoint& point : out.points) {
     if (!runs(point)) continue;
-    if (out.reference_gpus == 0) {
-      out.reference_gpus = point.gpus;
-      reference = point.row.prediction.tokens_per_s_per_gpu;
-    }
-    point.efficiency = point.row.prediction.tokens_per_s_per_gpu / reference;
+    point.efficiency = point.row.prediction.tokens_per_s_per_gpu / all;
+    if (point.gpus < out.reference_gpus) continue;
     const bool is_under = point.efficiency < threshold;
     if (is_under && before && !out.falls) out.falls = fall_between(*before, point, threshold);
     before = is_under ? nullptr : &point;

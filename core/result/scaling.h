@@ -32,7 +32,7 @@ struct ScalingFall {
 struct ScalingCurve {
   ScalingKind kind = ScalingKind::strong;
   std::vector<ScalingPoint> points;  // by GPUs
-  int reference_gpus = 0;            // the fewest that run it; 0: none does
+  int reference_gpus = 0;            // the fewest on which it fits; where it fits on none, that run it; 0: none does
   std::optional<ScalingFall> falls;
 };
 

@@ -216,6 +216,15 @@ TEST(Views, OfScalingSaysUpToWhereEfficiencyIsKnown) {
   EXPECT_NE(reports::text(s).find("stays at 80.0 % or above, up to the 16 GPUs that run it.\n"), std::string::npos)
       << reports::text(s);
 }
+TEST(Views, OfScalingThatFitsNowhereSaysOverWhatItsEfficiencyIs) {
+  const std::string told = "It fits on none of them: efficiency is over the fewest GPUs that run it.\n";
+  result::Scaling s = scaling();
+  EXPECT_EQ(reports::text(s).find(told), std::string::npos) << reports::text(s);
+  for (result::ScalingPoint& point : s.curves.front().points) {
+    if (point.row.status == Status::fits) point.row.status = Status::does_not_fit;
+  }
+  EXPECT_NE(reports::text(s).find(told), std::string::npos) << reports::text(s);
+}
 TEST(Views, OfLimits) {
   expect_view("fit.txt", [](const reports::Style& s) { return reports::text(limits(), s); });
 }

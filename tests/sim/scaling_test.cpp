@@ -32,6 +32,26 @@ TEST(Scaling, EfficiencyIsOverTheFewestGpusThatRunIt) {
   EXPECT_FALSE(curve.falls);
 }
 
+TEST(Scaling, EfficiencyIsOverTheFewestGpusOnWhichItFits) {
+  // 8 and 16 are too large, at 60 % of what 32 make of a GPU: no fall, for none of them can be used.
+  auto on = points({{8, 100}, {16, 60}, {32, 100}, {64, 90}});
+  on[0].row.status = on[1].row.status = ComparisonRow::Status::does_not_fit;
+  const auto curve = sim::scaling_curve(result::ScalingKind::strong, on, 0.8);
+  EXPECT_EQ(curve.reference_gpus, 32);
+  EXPECT_EQ(curve.points[1].efficiency, 0.6);
+  EXPECT_EQ(curve.points[2].efficiency, 1);
+  EXPECT_FALSE(curve.falls);
+}
+
+TEST(Scaling, WhereItFitsOnNoneEfficiencyIsOverTheFewestThatRunIt) {
+  auto on = points({{8, 0}, {16, 100}, {32, 50}});
+  on[1].row.status = on[2].row.status = ComparisonRow::Status::does_not_fit;
+  const auto curve = sim::scaling_curve(result::ScalingKind::strong, on, 0.8);
+  EXPECT_EQ(curve.reference_gpus, 16);
+  EXPECT_EQ(curve.points[2].efficiency, 0.5);
+  EXPECT_TRUE(curve.falls);
+}
+
 TEST(Scaling, TheFallLiesOnALineOverTheLogarithmOfTheGpus) {
   // From 0.9 at 64 to 0.7 at 256, half way down at 0.8: the geometric mean, 128. The refused point is passed over.
   const auto curve =
