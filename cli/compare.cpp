@@ -101,7 +101,7 @@ int run_compare(const Arguments& args) {
     write_if_asked(args, output.flag, [&] { return output.write(answer); });
   }
   write_page(args, [&](std::ostream& out) { reports::write_html(answer, version(), out); });
-  if (taken.empty()) print(reports::text(answer, stdout_style()));
+  if (taken.empty() && !args.has("--quiet")) print(reports::text(answer, stdout_style()));
   const bool any_fits = std::any_of(answer.rows.begin(), answer.rows.end(), [](const result::ComparisonRow& row) {
     return row.status == result::ComparisonRow::Status::fits;
   });
@@ -141,7 +141,8 @@ const Command compare{
                                {"--json", "FILE", "write the result (docs/compare.md); - prints only it"},
                                {"--csv", "FILE", "write a table for spreadsheets; - prints only it"},
                                {"--markdown", "FILE", "write a table for documents; - prints only it"},
-                               html_option()}),
+                               html_option(),
+                               {"--quiet", "", "no table: exit code and files only"}}),
     .notes = job_notes() +
              "Several JOBs are compared with one another, each with the same flags laid over it.\n"
              "\nexit codes: 0 at least one fits, 1 none does, 2 the input is wrong\n",

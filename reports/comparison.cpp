@@ -36,36 +36,41 @@ class View {
 
   std::string fitting() const {
     using enum Column::Kind;
-    Table table(0, {{"", number, 4},
-                    {"", text, width_, 2},
-                    {result::pace_name(c_), number, 10},
-                    {"of best", number, 9},
-                    {result::counted(c_) + "/s/GPU", number, 14},
-                    {"MFU", number, 9},
-                    {"exposed", number, 9},
-                    {"peak", number, 10},
-                    {"of GPU", number, 8, 1, true},
-                    {"bubble", number, 9}});
+    const bool sizes = result::gpus_differ(c_);
+    std::vector<Column> columns{{"", number, 4},
+                                {"", text, width_, 2},
+                                {result::pace_name(c_), number, 10},
+                                {"of best", number, 9},
+                                {result::counted(c_) + "/s/GPU", number, 14},
+                                {"MFU", number, 9},
+                                {"exposed", number, 9},
+                                {"peak", number, 10},
+                                {"of GPU", number, 8, 1, true},
+                                {"bubble", number, 9}};
+    if (sizes) columns.insert(columns.begin() + 2, {"GPUs", number, 7});
+    Table table(0, std::move(columns));
     int rank = 0;
     for (std::size_t i = 0; i < c_.rows.size(); ++i) {
       const Prediction& p = c_.rows[i].prediction;
       if (c_.rows[i].status != Status::fits) continue;
-      table.add({std::to_string(++rank), labels_[i], base::human(base::Seconds(pace_s(p))),
-                 fmt::format("x{:.3f}", result::slowdown(c_, c_.rows[i])),
-                 base::with_commas(std::llround(p.tokens_per_s_per_gpu)), percent(p.mfu),
-                 percent(result::exposed_s(p) / p.step_time_s), bytes(p.peak_bytes), memory_share(p),
-                 percent(p.bubble_fraction)});
+      std::vector<Cell> cells{std::to_string(++rank),
+                              labels_[i],
+                              base::human(base::Seconds(pace_s(p))),
+                              fmt::format("x{:.3f}", result::slowdown(c_, c_.rows[i])),
+                              base::with_commas(std::llround(p.tokens_per_s_per_gpu)),
+                              percent(p.mfu),
+                              percent(result::exposed_s(p) / p.step_time_s),
+                              bytes(p.peak_bytes),
+                              memory_share(p),
+                              percent(p.bubble_fraction)};
+      if (sizes) cells.insert(cells.begin() + 2, base::with_commas(p.gpus));
+      table.add(std::move(cells));
     }
     if (rank == 0) {
       const bool possible = std::ranges::any_of(c_.rows, [](const auto& row) { return row.status != Status::refused; });
       return inked(possible ? "Nothing fits." : "None can be run.", Ink::red, style_) + '\n';
     }
-    const bool by_time = c_.order == Comparison::Order::step_time;
-    return paragraph("Best first, by ",
-                     by_time ? result::pace_name(c_)
-                             : fmt::format("{0} per second and GPU (the steps differ in {0})", result::counted(c_)),
-                     style_.columns) +
-           '\n' + table.text(style_);
+    return paragraph("Best first, by ", order_words(), style_.columns) + '\n' + table.text(style_);
   }
 
   std::string too_large() const {
@@ -87,6 +92,13 @@ class View {
 
  private:
   static constexpr int kMostLabelColumns = 48;
+
+  std::string order_words() const {
+    if (c_.order == Comparison::Order::step_time) return result::pace_name(c_);
+    const std::string counted = result::counted(c_);
+    return fmt::format("{} per second and GPU ({})", counted,
+                       result::gpus_differ(c_) ? "they differ in GPUs" : "the steps differ in " + counted);
+  }
 
   static std::string memory_share(const Prediction& p) {
     if (p.capacity_bytes <= 0) return "";

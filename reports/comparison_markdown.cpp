@@ -48,18 +48,22 @@ std::string escaped(std::string text) {
 }  // namespace
 
 std::string markdown(const Comparison& c) {
-  std::string out = "| job | step | against the best | " + result::counted(c) +
+  const bool sizes = result::gpus_differ(c);
+  std::string out = std::string("| job |") + (sizes ? " GPUs |" : "") + " step | against the best | " +
+                    result::counted(c) +
                     "/s/GPU | exposed communication | bubble | peak memory | moved by one GPU in a step |\n"
-                    "|---|---|---|---|---|---|---|---|\n";
+                    "|---|---|---|---|---|---|---|---|" +
+                    (sizes ? "---|\n" : "\n");
   for (const ComparisonRow& row : c.rows) {
     if (row.status == Status::refused) {
-      out += fmt::format("| {} | refused: {} | | | | | | |\n", escaped(name_of(c, row)), escaped(row.refusal));
+      out += fmt::format("| {} |{} refused: {} | | | | | | |\n", escaped(name_of(c, row)), sizes ? " |" : "",
+                         escaped(row.refusal));
       continue;
     }
     const Prediction& p = row.prediction;
-    out += fmt::format("| {} | {} | {:.3f} | {} | {:.1f} % | {:.1f} % | {}{} | {} |\n", escaped(name_of(c, row)),
-                       base::human(base::Seconds(pace_s(p))), result::slowdown(c, row),
-                       base::with_commas(static_cast<long long>(p.tokens_per_s_per_gpu)),
+    out += fmt::format("| {} |{} {} | {:.3f} | {} | {:.1f} % | {:.1f} % | {}{} | {} |\n", escaped(name_of(c, row)),
+                       sizes ? fmt::format(" {} |", p.gpus) : "", base::human(base::Seconds(pace_s(p))),
+                       result::slowdown(c, row), base::with_commas(static_cast<long long>(p.tokens_per_s_per_gpu)),
                        100 * result::exposed_s(p) / p.step_time_s, 100 * p.bubble_fraction,
                        base::human(base::Bytes(static_cast<double>(p.peak_bytes))), p.fits ? "" : ", does not fit",
                        moved(p));

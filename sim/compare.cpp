@@ -18,8 +18,10 @@ using result::Comparison;
 using result::ComparisonRow;
 using Status = ComparisonRow::Status;
 
-/// Or some count samples and others tokens, so that nothing but time is left to compare.
-bool ordered_by_time(const std::vector<ComparisonRow>& rows) {
+/// All steps have equally many tokens and GPUs. Or some count samples and others tokens, so that nothing but time is
+/// left to compare.
+bool ordered_by_time(const Comparison& c) {
+  const std::vector<ComparisonRow>& rows = c.rows;
   double tokens = -1;
   std::string counted;
   bool decodes = false, steps = false;
@@ -32,6 +34,7 @@ bool ordered_by_time(const std::vector<ComparisonRow>& rows) {
     counted = result::counted(row.prediction);
   }
   if (decodes && steps) return false;  // a token's time beside a step's
+  if (gpus_differ(c)) return false;
   for (const ComparisonRow& row : rows) {
     if (row.status == Status::refused) continue;
     const double own = row.prediction.tokens_per_s * pace_s(row.prediction);
@@ -67,7 +70,7 @@ Comparison compare(std::vector<Candidate> candidates) {
   out.rows.resize(candidates.size());
   base::parallel_for(candidates.size(), [&](std::size_t i) { out.rows[i] = predicted(std::move(candidates[i])); });
   using Order = Comparison::Order;
-  out.order = ordered_by_time(out.rows) ? Order::step_time : Order::tokens_per_gpu;
+  out.order = ordered_by_time(out) ? Order::step_time : Order::tokens_per_gpu;
   std::stable_sort(out.rows.begin(), out.rows.end(), [&](const ComparisonRow& a, const ComparisonRow& b) {
     if (a.status != b.status) return a.status < b.status;
     const result::Prediction &p = a.prediction, &q = b.prediction;

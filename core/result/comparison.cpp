@@ -41,6 +41,16 @@ std::string counted(const Comparison& c) {
 std::string pace_name(const Comparison& c) { return pace_name(typical(c)); }
 std::string pace_key(const Comparison& c) { return pace_key(typical(c)); }
 
+bool gpus_differ(const Comparison& c) {
+  int known = 0;
+  for (const ComparisonRow& row : c.rows) {
+    if (row.status == Status::refused) continue;
+    if (known != 0 && row.prediction.gpus != known) return true;
+    known = row.prediction.gpus;
+  }
+  return false;
+}
+
 double exposed_s(const Prediction& p) {
   double sum = 0;
   for (const auto& [name, seconds] : p.breakdown_s) {

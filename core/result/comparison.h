@@ -42,6 +42,9 @@ std::string counted(const Comparison&);
 std::string pace_name(const Comparison&);
 std::string pace_key(const Comparison&);
 
+/// Whether rows that were predicted stand on different numbers of GPUs.
+bool gpus_differ(const Comparison&);
+
 /// Time that communication adds to a step, of all axes, in seconds.
 double exposed_s(const Prediction&);
 

@@ -45,7 +45,13 @@ std::string answer(const Comparison& c) {
       fmt::format("{} is best: {} takes {} (80 % interval {} to {})", what_differs(c.rows.front(), several_jobs(c)),
                   best.time_per_output_token_s ? "a token" : "a step", human(pace_s(best), "s"),
                   human(pace_low_s(best), "s"), human(pace_high_s(best), "s"));
-  if (fits > 1) out += fmt::format(", {:.1f} % less than the next", 100 - 100 / result::slowdown(c, c.rows[1]));
+  if (fits > 1) {
+    const double next = result::slowdown(c, c.rows[1]);
+    out += c.order == Comparison::Order::step_time
+               ? fmt::format(", {:.1f} % less than the next", 100 - 100 / next)
+               : fmt::format(", with {:.1f} % more {} a second and GPU than the next", 100 * next - 100,
+                             result::counted(c));
+  }
   return out + fmt::format(". {} of {} jobs fit.", fits, c.rows.size());
 }
 
@@ -79,11 +85,12 @@ std::string told_of(const ComparisonRow& row) {
 
 void add_figures(const Comparison& c, const ComparisonRow& row, std::vector<Cell>& cells) {
   if (row.status == Status::refused) {
-    cells.insert(cells.end(), 7, html::none());
+    cells.insert(cells.end(), result::gpus_differ(c) ? 8 : 7, html::none());
     return;
   }
   const Prediction& p = row.prediction;
   const double capacity = static_cast<double>(std::max<std::int64_t>(1, p.capacity_bytes));
+  if (result::gpus_differ(c)) cells.push_back(html::count(p.gpus));
   cells.push_back(html::quantity(pace_s(p), "s"));
   cells.push_back(html::decimal(result::slowdown(c, row), 3));
   cells.push_back(html::count(std::llround(p.tokens_per_s_per_gpu)));
@@ -119,6 +126,7 @@ std::string table(const Comparison& c) {
                                                   {"peak", "Peak memory", true},
                                                   {"of_gpu", "Of the GPU", true},
                                                   {"note", "Why"}}) {
+    if (column.key == "time" && result::gpus_differ(c)) out.columns.push_back({"gpus", "GPUs", true});
     out.columns.push_back(column);
   }
   int rank = 0;

@@ -28,6 +28,29 @@ TEST(CompareCommand, EveryCombinationIsARowBestFirst) {
   EXPECT_TRUE(answer["rows"][0]["varied"].contains("training.micro_batch"));
 }
 
+TEST(CompareCommand, QuietWritesFilesAlone) {
+  const ScratchFolder folder;
+  const Answer run = forerun(kSmall + "--vary strategy.tp=4,8 --quiet --json " + (folder / "a.json"));
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_EQ(run.out + run.err, "");
+  EXPECT_EQ(json::parse(content_of(folder / "a.json"))["rows"].size(), 2u);
+}
+
+TEST(CompareCommand, NodesOfDifferentGpusAreOrderedByWhatAGpuDoes) {
+  // Two trays of a rack have 8 GPUs, two DGX 16.
+  const std::string command =
+      "compare --model llama3-8b --sequence 8192 --global-batch 128 --zero 1 --recompute full --nodes 2 "
+      "--vary cluster.node=dgx-h100,gb200-nvl72,dgx-b200 ";
+  const json answer = json::parse(forerun(command + "--json -").out);
+  EXPECT_EQ(answer["order"], "tokens_per_s_per_gpu");
+  const json &first = answer["rows"][0], &second = answer["rows"][1];
+  EXPECT_EQ(first["gpus"], 8);
+  EXPECT_EQ(second["gpus"], 16);
+  EXPECT_EQ(first["slowdown"], 1);
+  EXPECT_GT(first["step_time_s"], second["step_time_s"]);
+  EXPECT_GT(first["tokens_per_s_per_gpu"], second["tokens_per_s_per_gpu"]);
+}
+
 TEST(CompareCommand, ARowIsThePredictionOfItsJob) {
   const json row = json::parse(forerun(kSmall + "--vary strategy.tp=4 --json -").out)["rows"][0];
   const json alone = json::parse(

@@ -56,6 +56,28 @@ TEST(ComparisonText, SaysThatNothingFits) {
   EXPECT_TRUE(reports::text(c).starts_with("Nothing fits.\n"));
 }
 
+TEST(ComparisonText, GpusHaveAColumnWhereTheyDiffer) {
+  result::Comparison c = three();
+  c.order = result::Comparison::Order::tokens_per_gpu;
+  EXPECT_FALSE(contains(reports::text(c), "GPUs"));
+  EXPECT_TRUE(contains(reports::text(c), "(the steps differ in tokens)\n")) << reports::text(c);
+  c.rows[1] = c.rows[0];
+  c.rows[1].prediction.gpus = 1024;
+  EXPECT_TRUE(reports::text(c).starts_with("Best first, by tokens per second and GPU (they differ in GPUs)\n"))
+      << reports::text(c);
+  EXPECT_TRUE(contains(reports::text(c), "   GPUs ")) << reports::text(c);
+  EXPECT_TRUE(contains(reports::text(c), "  1,024 ")) << reports::text(c);
+}
+
+TEST(ComparisonMarkdown, GpusHaveAColumnWhereTheyDiffer) {
+  result::Comparison c = three();
+  c.rows[1].prediction.gpus = 8;
+  const std::string text = reports::markdown(c);
+  EXPECT_TRUE(text.starts_with("| job | GPUs | step | against the best | ")) << text;
+  EXPECT_TRUE(contains(text, "\n|---|---|---|---|---|---|---|---|---|\n| tp 4 | 16 | 10.0 s | ")) << text;
+  EXPECT_TRUE(contains(text, "| tp 3 | | refused: ")) << text;
+}
+
 TEST(ComparisonCsv, OneLineForEachRowAndAsManyCellsInEach) {
   result::Comparison c = three();
   c.rows[2].varied.emplace_back("strategy.recompute", "{kind: full, layers: 2}");

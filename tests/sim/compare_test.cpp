@@ -77,6 +77,16 @@ TEST(Compare, OrdersStepsOfDifferentTokensByTokensPerGpu) {
   EXPECT_GT(c.rows[0].prediction.tokens_per_s_per_gpu, c.rows[1].prediction.tokens_per_s_per_gpu);
 }
 
+TEST(Compare, OrdersEqualStepsOnDifferentNumbersOfGpusByTokensPerGpu) {
+  // Four microbatches on one GPU, or one on each of four, which also reduce gradients: sooner, with less of each GPU.
+  const Comparison c = sim::compare({candidate("four", toy::job({.dp = 4, .microbatches = 1})),
+                                     candidate("one", toy::job({.dp = 1, .microbatches = 4}))});
+  EXPECT_EQ(c.order, Comparison::Order::tokens_per_gpu);
+  EXPECT_TRUE(result::gpus_differ(c));
+  EXPECT_EQ(c.rows[0].job, "one");
+  EXPECT_GT(c.rows[0].prediction.step_time_s, c.rows[1].prediction.step_time_s);
+}
+
 TEST(Compare, EqualsKeepTheOrderInWhichTheyWereGiven) {
   const Comparison c =
       sim::compare({candidate("b", toy::job()), candidate("a", toy::job()), candidate("c", toy::job())});
