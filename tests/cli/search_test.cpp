@@ -195,7 +195,7 @@ TEST(SearchCommand, WhereNothingFitsTheNearestIsToldAndWhatMendsIt) {
   EXPECT_EQ(nearest["mends"], alone["mends"]);
   ASSERT_FALSE(nearest["mends"].empty());
   EXPECT_TRUE(contains(run.out, "Nothing fits.\n\nNearest comes tp 1, dp 8, zero 1, micro_batch 1, ")) << run.out;
-  EXPECT_TRUE(contains(run.out, "    it fits with " + nearest["mends"][0].get<std::string>() + "\n")) << run.out;
+  EXPECT_TRUE(contains(run.out, "    it fits with " + nearest["mends"][0].get<std::string>() + " ")) << run.out;
 }
 
 TEST(SearchCommand, WhereNothingFitsTheExitCodeSaysSo) {
