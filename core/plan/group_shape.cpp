@@ -152,4 +152,32 @@ GroupShape ends_shape(int stride, int stages, const spec::Cluster& cluster, int 
   return {2, 2, 1, 1, layout};
 }
 
+GroupShape mirror_shape(int stage, int stride, int stages, const spec::Cluster& cluster, int ranks_total) {
+  assert(2 * stage < stages - 1);
+  const std::int64_t block = std::int64_t{stride} * stages;
+  const auto mirrored = [&](std::int64_t rank) {
+    return rank + (stages - 1 - 2 * (rank % block / stride)) * std::int64_t{stride};
+  };
+  const Layout layout{stride * (stages - 1 - 2 * stage), stride, static_cast<int>(block), ranks_total, stride * stage};
+  // The most ranks of a part that leave it, if one of this stage does.
+  const auto leaving = [&](std::int64_t part) {
+    const std::int64_t end = std::min<std::int64_t>(ranks_total, std::lcm(block, part));
+    bool any = false;
+    int most = 0;
+    for (std::int64_t first = 0; first < end; first += part) {
+      int out = 0;
+      for (std::int64_t r = first; r < std::min<std::int64_t>(first + part, ranks_total); ++r) {
+        if (mirrored(r) / part == first / part) continue;
+        ++out;
+        any = any || r % block / stride == stage;
+      }
+      most = std::max(most, out);
+    }
+    return any ? most : 0;
+  };
+  if (const int out = leaving(cluster.node.island()); out > 0) return {2, 1, 2, out, layout};
+  if (bridged(cluster.node) && leaving(cluster.node.nvlink.domain) > 0) return {2, 1, 2, 0, layout};
+  return {2, 2, 1, 1, layout};
+}
+
 }  // namespace plan

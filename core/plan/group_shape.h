@@ -31,5 +31,8 @@ Transfer stage_hop_between(int from, int to, const Transfer& any, int stride, in
                            int ranks_total);
 /// The pairs of first and last stage.
 GroupShape ends_shape(int stride, int stages, const spec::Cluster&, int ranks_total);
+/// The pairs of `stage`, of the first half, and its mirror image, stages - 1 - stage, while all such pairs of other
+/// stages send as well (DualPipe's copies).
+GroupShape mirror_shape(int stage, int stride, int stages, const spec::Cluster&, int ranks_total);
 
 }  // namespace plan

@@ -183,7 +183,7 @@ void reduce_copies(const Context& c, SegmentBuilder& out, const Held& parameters
   if (!c.placement.two_copies()) return;
   const int other = c.pp - 1 - stage, near = std::min(stage, other), far = std::max(stage, other);
   const std::int16_t channel = out.pool().channel({Channel::Kind::copies, {}, near, far});
-  const GroupShape pair = group_shape(c.axes.hop() * (far - near), 2, c.job.cluster, c.axes.ranks * c.pp);
+  const GroupShape pair = mirror_shape(near, c.axes.hop(), c.pp, c.job.cluster, c.axes.ranks * c.pp);
   const std::int64_t bytes = optimizer_share(c, parameters).total() * c.gradient_element;
   out.communicate(Collective{CollectiveKind::all_reduce, bytes, pair}, "copies' gradient all-reduce", Stream::dp,
                   channel, {Stream::compute});

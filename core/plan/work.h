@@ -82,11 +82,12 @@ struct MemoryBound {
 };
 
 /// Which ranks are the groups of an axis: member i of a group is rank first + i * stride, for each first whose place in
-/// its block of ranks is below `starts`; a group with a member beyond `ranks` does not exist. What a simulated fabric
-/// needs to let them all run at once.
+/// its block of ranks is one of `starts` from `offset` on; a group with a member beyond `ranks` does not exist. What a
+/// simulated fabric needs to let them all run at once.
 struct Layout {
   int stride = 1, starts = 1, block = 1;
   int ranks = 0;  // of the job; 0: not told
+  int offset = 0;
   auto operator<=>(const Layout&) const = default;
 };
 

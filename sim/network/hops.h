@@ -40,7 +40,8 @@ template <class Visit>
 void for_each_group(const plan::GroupShape& group, int ranks, Visit visit) {
   const plan::Layout& layout = group.layout;
   for (int block = 0; block < ranks; block += layout.block) {
-    for (int first = block; first < std::min(block + layout.starts, ranks); ++first) {
+    const int begin = block + layout.offset;
+    for (int first = begin; first < std::min(begin + layout.starts, ranks); ++first) {
       if (std::int64_t{first} + std::int64_t{group.size - 1} * layout.stride < ranks) visit(first);
     }
   }

@@ -57,7 +57,8 @@ ChunkCost carry(const ChunkCost& a, const ChunkCost& b, const Few& few, int n) {
 }
 
 void append(std::vector<std::int64_t>& key, const plan::GroupShape& g) {
-  key.insert(key.end(), {g.size, g.per_domain, g.domains, g.sharing, g.layout.stride, g.layout.starts, g.layout.block});
+  const plan::Layout& l = g.layout;
+  key.insert(key.end(), {g.size, g.per_domain, g.domains, g.sharing, l.stride, l.starts, l.block, l.offset});
 }
 
 /// Fused kernels keep the same, but for those that want values padded to the width of keys (core/plan/mla.h).

@@ -197,6 +197,24 @@ TEST(StageHop, BetweenTwoStagesAgreesWithACountOverTheirRanks) {
   EXPECT_GT(inside, 300);
 }
 
+TEST(MirrorShape, PairsOfAStageCrossWhereTheirOwnRanksDo) {
+  // 8 stages of 2 ranks on two nodes of 8: stages 0 to 3 on one, 4 to 7 on the other. Every mirrored pair crosses, and
+  // all 8 ranks of a node leave it together.
+  for (int stage = 0; stage < 4; ++stage) {
+    const plan::GroupShape pair = plan::mirror_shape(stage, 2, 8, cluster(8, 8), 16);
+    EXPECT_EQ(pair.domains, 2) << stage;
+    EXPECT_EQ(pair.sharing, 8) << stage;
+    EXPECT_EQ(pair.layout, (plan::Layout{2 * (7 - 2 * stage), 2, 16, 16, 2 * stage}));
+  }
+  // 4 stages of 4 ranks: the inner pair, stages 1 and 2, sits on ranks 4 to 7 and 8 to 11.
+  EXPECT_EQ(plan::mirror_shape(1, 4, 4, cluster(8, 8), 16).domains, 2);
+  // 4 stages of 2 ranks in each node stay inside.
+  EXPECT_EQ(plan::mirror_shape(0, 2, 4, cluster(8, 8), 16).domains, 1);
+  // 4 stages of 1 rank on nodes of 3: ranks 0 and 3 are on two nodes, 1 and 2 on one.
+  EXPECT_EQ(plan::mirror_shape(0, 1, 4, cluster(3, 3), 12).domains, 2);
+  EXPECT_EQ(plan::mirror_shape(1, 1, 4, cluster(3, 3), 12).domains, 2);  // not so in the next node: ranks 5 and 6
+}
+
 TEST(Layout, TellsWhichRanksAreGroups) {
   // tp 8 dp 4: groups start at ranks 0 to 7 of a block of 32. Pipeline of 4 inside blocks of 32: all but the last 8
   // ranks of a block send; first and last stage pair up 24 ranks apart.
