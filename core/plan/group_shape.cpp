@@ -76,6 +76,37 @@ GroupShape group_shape(int stride, int size, const spec::Cluster& cluster, int r
   return {size, size, 1, 1, layout};
 }
 
+namespace {
+
+/// Cards that several GPUs have in common; 0: none, each GPU has one near it.
+int common_cards(const spec::Node& node) { return node.nic.count < node.gpus ? node.nic.count : 0; }
+
+/// As many groups as leave an island with all of its cards where its fullest card has as many.
+int crowded(int leaving, int on_a_card, const spec::Node& node) {
+  return std::max(leaving, on_a_card * common_cards(node) * (node.island() / node.gpus));
+}
+
+/// GPUs of an island that leave it: how many, and on the card that has most of them.
+class Leavers {
+ public:
+  explicit Leavers(const spec::Node& node) : node_(node), cards_(static_cast<std::size_t>(common_cards(node)), 0) {}
+
+  void add(std::int64_t rank) {
+    ++count_;
+    if (cards_.empty()) return;
+    const auto card = rank % node_.gpus * static_cast<std::int64_t>(cards_.size()) / node_.gpus;
+    most_ = std::max(most_, ++cards_[static_cast<std::size_t>(card)]);
+  }
+  int sharing() const { return crowded(count_, most_, node_); }
+
+ private:
+  const spec::Node& node_;
+  std::vector<int> cards_;  // of one node: neighbours of an island's nodes are taken as one's
+  int count_ = 0, most_ = 0;
+};
+
+}  // namespace
+
 Transfer stage_hop(int stride, const spec::Cluster& cluster, int ranks_total) {
   assert(stride >= 1);
   const spec::Node& node = cluster.node;
@@ -83,26 +114,29 @@ Transfer stage_hop(int stride, const spec::Cluster& cluster, int ranks_total) {
     return std::min(part, ranks_total - stride) - std::max(0, part - stride);
   };
   const Layout layout{stride, ranks_total - stride, ranks_total, ranks_total};
-  if (const int out = leaving(node.island()); out > 0) return {0, true, out, layout};
+  if (const int out = leaving(node.island()); out > 0) {  // neighbours, which fill a card before the next
+    const int cards = common_cards(node), on_a_card = cards > 0 ? std::min(out, (node.gpus + cards - 1) / cards) : 0;
+    return {0, true, crowded(out, on_a_card, node), layout};
+  }
   if (bridged(node) && leaving(node.nvlink.domain) > 0) return {0, true, 0, layout};
   return {0, false, 1, layout};
 }
 
 namespace {
 
-/// The most ranks of one part (of consecutive ranks) whose partner, `reach` ranks on, sits in another part. Those of
-/// the first `senders` ranks in each block of `block` have one.
-int most_leaving(int reach, int senders, int block, int part, int total) {
+/// The most ranks of one part (of consecutive ranks) whose partner, `reach` ranks on, sits in another part, as they
+/// share its cards. Those of the first `senders` ranks in each block of `block` have one.
+int most_leaving(int reach, int senders, int block, int part, int total, const spec::Node& node) {
   const std::int64_t end = std::min<std::int64_t>(total, std::lcm<std::int64_t>(block, part));
   int most = 0;
   for (std::int64_t first = 0; first < end; first += part) {
-    int out = 0, in = 0;
+    Leavers out(node), in(node);
     for (std::int64_t r = first; r < std::min<std::int64_t>(first + part, total); ++r) {
       const std::int64_t at = r % block;
-      if (at < senders && (r + reach) / part != first / part) ++out;
-      if (at >= reach && at < reach + senders && (r - reach) / part != first / part) ++in;
+      if (at < senders && (r + reach) / part != first / part) out.add(r);
+      if (at >= reach && at < reach + senders && (r - reach) / part != first / part) in.add(r);
     }
-    most = std::max({most, out, in});
+    most = std::max({most, out.sharing(), in.sharing()});
   }
   return most;
 }
@@ -112,7 +146,9 @@ int most_leaving(int reach, int senders, int block, int part, int total) {
 Transfer stage_hop(int stride, int stages, const spec::Cluster& cluster, int ranks_total) {
   const int block = stride * stages;
   if (block == ranks_total) return stage_hop(stride, cluster, ranks_total);
-  const auto leaving = [&](int part) { return most_leaving(stride, block - stride, block, part, ranks_total); };
+  const auto leaving = [&](int part) {
+    return most_leaving(stride, block - stride, block, part, ranks_total, cluster.node);
+  };
   const Layout layout{stride, block - stride, block, ranks_total};
   if (const int out = leaving(cluster.node.island()); out > 0) return {0, true, out, layout};
   if (bridged(cluster.node) && leaving(cluster.node.nvlink.domain) > 0) return {0, true, 0, layout};
@@ -144,8 +180,8 @@ Transfer stage_hop_between(int from, int to, const Transfer& any, int stride, in
 
 GroupShape ends_shape(int stride, int stages, const spec::Cluster& cluster, int ranks_total) {
   const int reach = stride * std::max(1, stages - 1), size = std::min(stages, 2), block = stride * stages;
-  if (block == ranks_total || size == 1) return group_shape(reach, size, cluster, ranks_total);
-  const auto leaving = [&](int part) { return most_leaving(reach, stride, block, part, ranks_total); };
+  if (size == 1) return group_shape(reach, size, cluster, ranks_total);
+  const auto leaving = [&](int part) { return most_leaving(reach, stride, block, part, ranks_total, cluster.node); };
   const Layout layout{reach, stride, block, ranks_total};
   if (const int out = leaving(cluster.node.island()); out > 0) return {2, 1, 2, out, layout};
   if (bridged(cluster.node) && leaving(cluster.node.nvlink.domain) > 0) return {2, 1, 2, 0, layout};
@@ -165,13 +201,13 @@ GroupShape mirror_shape(int stage, int stride, int stages, const spec::Cluster& 
     bool any = false;
     int most = 0;
     for (std::int64_t first = 0; first < end; first += part) {
-      int out = 0;
+      Leavers out(cluster.node);
       for (std::int64_t r = first; r < std::min<std::int64_t>(first + part, ranks_total); ++r) {
         if (mirrored(r) / part == first / part) continue;
-        ++out;
+        out.add(r);
         any = any || r % block / stride == stage;
       }
-      most = std::max(most, out);
+      most = std::max(most, out.sharing());
     }
     return any ? most : 0;
   };

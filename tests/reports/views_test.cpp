@@ -184,6 +184,7 @@ TEST(Views, OfASearchWhereNothingFitsTellTheNearest) {
             std::string::npos)
       << reports::text(s);
   s.nearest->prediction.mends.clear();
+  s.nearest->prediction.mend_step_times_s.clear();
   EXPECT_NE(reports::text(s).find("No change that"), std::string::npos);
 }
 TEST(Views, OfASearchThatWasInterruptedDoNotSayThatNothingFits) {

@@ -39,7 +39,8 @@ TEST(Compare, OrdersEqualStepsByTimeThenWhatDoesNotFitThenWhatIsRefused) {
 
 TEST(Compare, OrdersDecodingByTheTimeOfAToken) {
   // A long cache is read at the pace of the memory. Four microbatches take four stages 7 turns of a stage, and a token
-  // comes every 4. One stage of four times the layers and 2.9 times the memory's pace takes 4 x 4 / 2.9 = 5.5 turns.
+  // comes every 4. One stage of four times the layers, in four replicas of one microbatch each, takes 4 / 0.7 = 5.7
+  // turns at 0.7 of the memory's pace.
   const auto decoding = [](const toy::Cut& cut, double memory) {
     return toy::job(cut, [&](spec::Job& j) {
       j.training.mode = spec::Mode::decode;
@@ -47,7 +48,7 @@ TEST(Compare, OrdersDecodingByTheTimeOfAToken) {
       j.cluster.node.gpu.hbm = base::GBps(1000 * memory);
     });
   };
-  const Comparison c = sim::compare({candidate("one", decoding({.microbatches = 4}, 2.9)),
+  const Comparison c = sim::compare({candidate("one", decoding({.dp = 4, .microbatches = 1}, 0.7)),
                                      candidate("four", decoding({.pp = 4, .microbatches = 4}, 1))});
   EXPECT_EQ(c.order, Comparison::Order::step_time);
   EXPECT_EQ(result::pace_key(c), "time_per_output_token_s");

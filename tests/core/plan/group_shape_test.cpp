@@ -215,6 +215,21 @@ TEST(MirrorShape, PairsOfAStageCrossWhereTheirOwnRanksDo) {
   EXPECT_EQ(plan::mirror_shape(1, 1, 4, cluster(3, 3), 12).domains, 2);  // not so in the next node: ranks 5 and 6
 }
 
+TEST(StageHop, NeighboursOfOneCardShareItAloneOrNot) {
+  // 8 GPUs and 4 cards: ranks 6 and 7, which leave a node together, have one card between them, as if all 8 left by
+  // all 4. A rank alone has its card to itself (4 cards for 4). With a card for each GPU nothing is shared.
+  spec::Cluster four = cluster(8, 8);
+  four.node.nic.count = 4;
+  EXPECT_EQ(plan::stage_hop(2, four, 16).sharing, 8);
+  EXPECT_EQ(plan::stage_hop(2, 8, four, 32).sharing, 8);
+  EXPECT_EQ(plan::ends_shape(2, 8, four, 16).sharing, 8);
+  EXPECT_EQ(plan::stage_hop(1, four, 16).sharing, 4);
+  EXPECT_EQ(plan::stage_hop(8, four, 32).sharing, 8);
+  four.node.nic.count = 8;
+  EXPECT_EQ(plan::stage_hop(2, four, 16).sharing, 2);
+  EXPECT_EQ(plan::ends_shape(2, 8, four, 16).sharing, 2);
+}
+
 TEST(Layout, TellsWhichRanksAreGroups) {
   // tp 8 dp 4: groups start at ranks 0 to 7 of a block of 32. Pipeline of 4 inside blocks of 32: all but the last 8
   // ranks of a block send; first and last stage pair up 24 ranks apart.

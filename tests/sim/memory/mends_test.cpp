@@ -67,23 +67,6 @@ TEST(Mends, ShardedParametersAreAdvisedWhenTheyFit) {
   EXPECT_EQ(std::count(advice.begin(), advice.end(), "--zero 3"), 1);
 }
 
-TEST(Mends, ShardedGradientsAreAdvisedWhereTheyFitAndAreAllowed) {
-  // Zero 1 leaves whole gradients, in 4 bytes as large as all else together: without them half of the memory is enough.
-  const auto advice = [](bool over_stages) {
-    spec::Job job = toy::job({.pp = 2, .dp = 8, .zero = 1, .microbatches = 2}, [=](spec::Job& j) {
-      j.model.layers = 32;
-      if (over_stages) j.strategy.vocab_parallel = spec::VocabParallel::pipeline;  // which goes without zero 2
-    });
-    std::int64_t most = 0;
-    for (const sim::Footprint& f : sim::footprints(plan::build(job), job)) most = std::max(most, f.total());
-    job.cluster.node.gpu.memory = base::Bytes(static_cast<double>(most) * 0.8);
-    const std::vector<std::string> out = sim::changes_that_fit(job);
-    return std::count(out.begin(), out.end(), "--zero 2");
-  };
-  EXPECT_EQ(advice(false), 1);
-  EXPECT_EQ(advice(true), 0);
-}
-
 TEST(Mends, ContextParallelRanksAloneShareParametersToo) {
   // One replica over 8 context-parallel ranks, each of which holds all parameters under zero 1.
   spec::Job job = toy::job({.dp = 1, .zero = 1}, [](spec::Job& j) {
