@@ -15,6 +15,7 @@
 #include "core/config/job_reader.h"
 #include "reports/text.h"
 #include "reports/validation.h"
+#include "sim/mend_prices.h"
 #include "sim/predict.h"
 #include "sim/validation/validate.h"
 
@@ -40,10 +41,11 @@ void expect_said(const std::string& begin, const std::string& end, const std::st
 }
 
 TEST(Readme, ShowsWhatTheFirstCommandPrints) {
-  const std::string job = std::string(FORERUN_SOURCE_DIR) + "/workloads/jobs/llama3-70b-64xh100.yaml";
-  const sim::Outcome outcome =
-      sim::predict(config::read_job(config::load(job), config::Catalogue::find()), sim::Detail::chains);
-  expect_said("makes it fit):\n\n```\n", "```\n", reports::summary(outcome.prediction));
+  const std::string file = std::string(FORERUN_SOURCE_DIR) + "/workloads/jobs/llama3-70b-64xh100.yaml";
+  const spec::Job job = config::read_job(config::load(file), config::Catalogue::find());
+  result::Prediction prediction = sim::predict(job, sim::Detail::chains).prediction;
+  sim::price_mends(job, prediction);
+  expect_said("makes it fit):\n\n```\n", "```\n", reports::summary(prediction));
 }
 
 TEST(Readme, ShowsTheAccuracyOfAllFilesButTheTwoThatItNamesBelow) {

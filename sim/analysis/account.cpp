@@ -167,21 +167,6 @@ void add_host(const spec::Job& job, const plan::Plan& plan, result::Prediction& 
   if (out.attack.empty()) out.attack = out.host_bytes > out.host_capacity_bytes ? "host_memory" : "nvme";
 }
 
-constexpr double kHostBound = 0.3;  // of a step; below, small kernels among large ones
-
-/// What a GPU that waits for its host says, and what would help.
-std::string host_bound(const spec::Job& job, double share) {
-  const int percent = static_cast<int>(100 * share + 0.5);
-  std::string out =
-      "the GPUs wait for their host in " + std::to_string(percent) + " % of the step: larger microbatches";
-  out += ", cuda_graphs: true or compile: true leave it less to launch";
-  if (job.model.moe && job.framework.expert_launch.si() > 0) {
-    out += "; experts run one after another under " + job.framework.name +
-           ": write framework: {base: " + job.framework.name + ", expert_launch: 0us} where yours runs them at once";
-  }
-  return out;
-}
-
 }  // namespace
 
 result::Prediction account(const spec::Job& job, const EngineInput& in, const trace::Trace& trace,
@@ -241,8 +226,6 @@ result::Prediction account(const spec::Job& job, const EngineInput& in, const tr
                            " stands on several kinds of node: the slowest of them sets its pace" +
                            (job.simulation.unfold ? "" : ", operator by operator; exact with simulation.unfold: true"));
   }
-  const auto waiting = static_cast<double>(shares[static_cast<int>(Share::host)]) / static_cast<double>(trace.length);
-  if (waiting > kHostBound) out.warnings.push_back(host_bound(job, waiting));
   for (std::string& line : condition_warnings(plan, job)) out.warnings.push_back(std::move(line));
   for (std::string& line : extrapolated_collectives(job, plan)) out.warnings.push_back(std::move(line));
   out.assumptions = job.assumptions;

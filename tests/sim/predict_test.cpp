@@ -237,23 +237,4 @@ TEST(Predict, AJobThatDoesNotFitIsStillTimedAndAdvised) {
   EXPECT_FALSE(p.attack.empty());
 }
 
-TEST(Predict, WarnsWhereTheHostSetsThePace) {
-  const auto warned = [](double launch_us, bool moe) {
-    const spec::Job job = toy::job({}, [&](spec::Job& j) {
-      j.framework.launch = j.framework.backward_launch = base::us(launch_us);
-      if (!moe) return;
-      j.model.moe = spec::Moe{.experts = 4, .top_k = 2, .ffn = 512};
-      j.framework.expert_launch = base::us(launch_us);
-    });
-    std::string out;
-    for (const std::string& line : sim::predict(job).prediction.warnings) {
-      if (line.starts_with("the GPUs wait for their host in ")) out = line;
-    }
-    return out;
-  };
-  EXPECT_EQ(warned(0, false), "");
-  EXPECT_TRUE(warned(10'000, false).ends_with("or compile: true leave it less to launch"));
-  EXPECT_TRUE(warned(10'000, true).ends_with("expert_launch: 0us} where yours runs them at once"));
-}
-
 }  // namespace
