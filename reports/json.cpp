@@ -84,6 +84,8 @@ std::string json(const Prediction& p) {
   out["operators"] = p.operators;
   out["provenance"] = provenance(p);
   out["warnings"] = p.warnings;
+  out["settings"] = Json::object();
+  for (const auto& [key, value] : p.settings) out["settings"][key] = value;
   out["assumptions"] = p.assumptions;
   return text_of(out);
 }

@@ -6,8 +6,8 @@
 namespace sim {
 namespace {
 
-constexpr double kBound = 0.3;                // below, small kernels among large ones
-const base::Seconds kOfALoop = base::us(50);  // an expert's launches in Python; libraries' loops take less
+constexpr double kBound = 0.3;                    // below, small kernels among large ones
+constexpr base::Seconds kOfALoop = base::us(50);  // an expert's launches in Python; libraries' loops take less
 
 }  // namespace
 

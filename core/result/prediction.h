@@ -70,6 +70,8 @@ struct Prediction {
   std::vector<Communication> communication;
   std::vector<Provenance> provenance;
   std::vector<std::string> warnings;
+  std::vector<std::pair<std::string, std::string>>
+      settings;                                   // as resolved, by the Job file's keys: {"strategy.tp", "4"}
   std::vector<std::string> assumptions;           // what was left out and filled in: "attention_kernel: flash3"
   std::string mode = "train";                     // train prefill decode
   std::optional<double> time_to_first_token_s;    // prefill: of the whole batch

@@ -9,6 +9,7 @@
 
 #include "core/base/text.h"
 #include "core/plan/kinds.h"
+#include "sim/against/job_facts.h"
 #include "sim/analysis/breakdown.h"
 #include "sim/analysis/interval.h"
 #include "sim/analysis/provenance.h"
@@ -228,6 +229,9 @@ result::Prediction account(const spec::Job& job, const EngineInput& in, const tr
   }
   for (std::string& line : condition_warnings(plan, job)) out.warnings.push_back(std::move(line));
   for (std::string& line : extrapolated_collectives(job, plan)) out.warnings.push_back(std::move(line));
+  out.settings = facts_of(job);
+  out.settings.emplace_back("training.optimizer", spec::name(job.training.optimizer));
+  out.settings.emplace_back("strategy.framework", job.framework.name);
   out.assumptions = job.assumptions;
   return out;
 }

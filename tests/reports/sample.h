@@ -65,6 +65,7 @@ inline result::Prediction prediction() {
   p.warnings = {
       "sequence 16384 is beyond the 8192 positions that llama3-8b was trained with: the prediction is of the same "
       "arithmetic, whatever the model then makes of it"};
+  p.settings = {{"strategy.tp", "4"}, {"strategy.framework", "megatron"}};
   p.assumptions = {"attention_kernel: flash3"};
   p.operators = 123456;
   return p;

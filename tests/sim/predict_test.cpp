@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+
 #include "core/plan/build.h"
 #include "sim/pricing/flatten.h"
 #include "sim/pricing/prices.h"
@@ -235,6 +238,19 @@ TEST(Predict, AJobThatDoesNotFitIsStillTimedAndAdvised) {
   EXPECT_EQ(p.step_time_s, roomy.step_time_s);
   EXPECT_FALSE(p.mends.empty());
   EXPECT_FALSE(p.attack.empty());
+}
+
+TEST(Predict, TellsTheSettingsAsResolved) {
+  const auto settings = sim::predict(toy::job({.tp = 2, .pp = 2, .dp = 2})).prediction.settings;
+  const auto value = [&](const char* key) {
+    const auto at = std::ranges::find(settings, key, [](const auto& entry) { return entry.first; });
+    return at == settings.end() ? "not told" : at->second;
+  };
+  EXPECT_EQ(value("strategy.tp"), "2");
+  EXPECT_EQ(value("strategy.recompute"), "none");
+  EXPECT_EQ(value("training.precision"), "bf16");
+  EXPECT_EQ(value("training.optimizer"), "adamw");
+  EXPECT_EQ(value("strategy.framework"), "none");
 }
 
 }  // namespace
