@@ -1,4 +1,4 @@
-// sim/against/job_facts.h -- what makes two steps comparable: a job in key and value, and how two of them differ.
+// sim/against/job_facts.h -- what makes two steps comparable: how two jobs in key and value differ.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -8,11 +8,9 @@
 #include "core/base/fault.h"
 #include "core/spec/job.h"
 #include "core/trace/recorded.h"
+#include "sim/analysis/settings.h"
 
 namespace sim {
-
-/// Model, GPUs, batch, precision and degrees: what decides which operators a step has, in the Job file's keys.
-trace::Facts facts_of(const spec::Job&);
 
 /// A fault for each key that both have with different values. REQUIRES: `job` is facts_of() some job.
 std::vector<base::Fault> conflicts(const trace::Facts& job, const trace::Facts& recorded);

@@ -9,10 +9,10 @@
 
 #include "core/base/text.h"
 #include "core/plan/kinds.h"
-#include "sim/against/job_facts.h"
 #include "sim/analysis/breakdown.h"
 #include "sim/analysis/interval.h"
 #include "sim/analysis/provenance.h"
+#include "sim/analysis/settings.h"
 #include "sim/analysis/title.h"
 #include "sim/memory/host_footprint.h"
 #include "sim/memory/ledger.h"
