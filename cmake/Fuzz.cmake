@@ -12,7 +12,7 @@ set(forerun_beyond_fuzz
     "/core/config/(collective_jsonl|collective_places|kernel_csv|kernel_jsonl|measured_kernels|nccl_json|nccl_log|row_source)\\.cpp$"
     "/core/config/(calibration|model|network_calibration)_writer\\.cpp$"
     # what is told beyond one prediction
-    "/core/spec/(change|inputs|search_space)\\.cpp$"
+    "/core/spec/(change|inputs)\\.cpp$"
     "/sim/(alternatives|compare|explain|scaling|schedule|sensitivity|topology)\\.cpp$"
     "/sim/analysis/(critical_path|passes|path_sum|rerun|what_if|work_rate)\\.cpp$"
     "/sim/network/(calibrate|collective_accuracy|fit|link_load)\\.cpp$")
