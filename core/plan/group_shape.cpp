@@ -178,14 +178,24 @@ Transfer stage_hop_between(int from, int to, const Transfer& any, int stride, in
   return {any.bytes, false, 1, any.layout};
 }
 
+namespace {
+
+/// Pairs of which leaving(part), as they share its cards, leave a part.
+template <class Leaving>
+GroupShape pair_shape(const Leaving& leaving, const spec::Node& node, const Layout& layout) {
+  if (const int out = leaving(node.island()); out > 0) return {2, 1, 2, out, layout};
+  if (bridged(node) && leaving(node.nvlink.domain) > 0) return {2, 1, 2, 0, layout};
+  return {2, 2, 1, 1, layout};
+}
+
+}  // namespace
+
 GroupShape ends_shape(int stride, int stages, const spec::Cluster& cluster, int ranks_total) {
   const int reach = stride * std::max(1, stages - 1), size = std::min(stages, 2), block = stride * stages;
   if (size == 1) return group_shape(reach, size, cluster, ranks_total);
   const auto leaving = [&](int part) { return most_leaving(reach, stride, block, part, ranks_total, cluster.node); };
   const Layout layout{reach, stride, block, ranks_total};
-  if (const int out = leaving(cluster.node.island()); out > 0) return {2, 1, 2, out, layout};
-  if (bridged(cluster.node) && leaving(cluster.node.nvlink.domain) > 0) return {2, 1, 2, 0, layout};
-  return {2, 2, 1, 1, layout};
+  return pair_shape(leaving, cluster.node, layout);
 }
 
 GroupShape mirror_shape(int stage, int stride, int stages, const spec::Cluster& cluster, int ranks_total) {
@@ -211,9 +221,7 @@ GroupShape mirror_shape(int stage, int stride, int stages, const spec::Cluster& 
     }
     return any ? most : 0;
   };
-  if (const int out = leaving(cluster.node.island()); out > 0) return {2, 1, 2, out, layout};
-  if (bridged(cluster.node) && leaving(cluster.node.nvlink.domain) > 0) return {2, 1, 2, 0, layout};
-  return {2, 2, 1, 1, layout};
+  return pair_shape(leaving, cluster.node, layout);
 }
 
 }  // namespace plan
