@@ -1,7 +1,6 @@
 // cli/predict.cpp -- forerun predict [JOB] [flags] [--json FILE] [--trace FILE] [--html FILE]
 // SPDX-License-Identifier: Apache-2.0
 #include <ostream>
-#include <utility>
 
 #include "cli/command.h"
 #include "cli/exit_code.h"
@@ -16,8 +15,7 @@
 #include "reports/json.h"
 #include "reports/perfetto.h"
 #include "reports/text.h"
-#include "sim/host_bound.h"
-#include "sim/mend_prices.h"
+#include "sim/advice.h"
 #include "sim/predict.h"
 #include "sim/sensitivity.h"
 #include "sim/topology.h"
@@ -41,10 +39,7 @@ int run_predict(const Arguments& args) {
   const spec::Job job = job_from(args, config::Catalogue::find());
   const bool every_operator = args.has("--trace") || args.has("--html");
   sim::Outcome outcome = sim::predict(job, every_operator ? sim::Detail::operators : sim::Detail::chains);
-  sim::price_mends(job, outcome.prediction);
-  if (auto warning = sim::host_bound(job, outcome.prediction)) {
-    outcome.prediction.warnings.push_back(std::move(*warning));
-  }
+  sim::advise(job, outcome.prediction);
   write_if_asked(args, "--json", [&] { return reports::json(outcome.prediction); });
   if (args.has("--trace")) {
     write_to(args.get("--trace"), "--trace", [&](std::ostream& out) { reports::write_perfetto(outcome.trace, out); });

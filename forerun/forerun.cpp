@@ -10,8 +10,7 @@
 #include "core/config/search_reader.h"
 #include "reports/json.h"
 #include "reports/perfetto.h"
-#include "sim/host_bound.h"
-#include "sim/mend_prices.h"
+#include "sim/advice.h"
 #include "sim/predict.h"
 #include "sim/search/search.h"
 
@@ -59,10 +58,7 @@ Search Forerun::search(const std::string& file_or_name, const Settings& settings
 
 Answer predict(const Job& job) {
   sim::Outcome outcome = sim::predict(job, sim::Detail::operators);
-  sim::price_mends(job, outcome.prediction);
-  if (auto warning = sim::host_bound(job, outcome.prediction)) {
-    outcome.prediction.warnings.push_back(std::move(*warning));
-  }
+  sim::advise(job, outcome.prediction);
   return {std::move(outcome.prediction), std::move(outcome.trace)};
 }
 

@@ -1,0 +1,13 @@
+// sim/advice.h -- what predict() leaves to those that show one prediction. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/result/prediction.h"
+#include "core/spec/job.h"
+
+namespace sim {
+
+/// Prices what would make the job fit (mend_prices.h) and warns where the host sets the pace (host_bound.h). REQUIRES:
+/// the prediction is predict()'s of this job.
+void advise(const spec::Job&, result::Prediction&);
+
+}  // namespace sim
