@@ -2,6 +2,9 @@
 // [--json FILE] [--csv FILE] [--html FILE]
 // SPDX-License-Identifier: Apache-2.0
 #include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/against.h"
 #include "cli/command.h"
@@ -12,6 +15,7 @@
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "core/base/fault.h"
+#include "core/base/text.h"
 #include "core/config/catalogue.h"
 #include "core/config/change_reader.h"
 #include "reports/alternatives.h"
@@ -77,9 +81,16 @@ int run_against(const spec::Job& job, const Arguments& args) {
   return kAnswered;
 }
 
+/// Those that can be are answered before those that cannot are told.
 int run_what_if(const spec::Job& job, const Arguments& args) {
-  const result::Alternatives answer = sim::alternatives(job, config::read_changes(args.get(kWhatIf), job, kWhatIf));
-  tell(answer, args);
+  const std::string asked = base::joined(args.all(kWhatIf), ",");
+  const result::Alternatives answer = sim::alternatives(job, config::read_changes(asked, job, kWhatIf));
+  if (!answer.after.empty()) tell(answer, args);
+  std::vector<base::Fault> faults;
+  for (const result::RefusedChange& one : answer.refused) {
+    faults.push_back({kWhatIf + (one.change.empty() ? "" : ' ' + one.change), one.refusal, one.mend, {}});
+  }
+  if (!faults.empty()) throw base::InputError(std::move(faults));
   return answer.after.back().prediction.fits ? kAnswered : kDoesNotFit;
 }
 
@@ -107,7 +118,8 @@ const Command explain{
          {kWhatIf, "CHANGES",
           "the step with other figures: nic=2x,hbm=+30%,gpu.peak=1.2PFLOP/s; names: hbm gpu.peak gpu.memory power "
           "nvlink "
-          "nic pcie host nvme oversubscription launch, and every input of --sensitivity"},
+          "nic pcie host nvme oversubscription launch, and every input of --sensitivity",
+          true},
          {kAgainst, "TRACE",
           "where the step differs from a recorded one: of measure --trace, or of PyTorch's profiler"},
          {"--rank", "N", "--against: this rank of the recorded step; the busiest when not given"},
@@ -117,7 +129,8 @@ const Command explain{
           "--against: write a page with charts that opens offline (docs/html.md); - prints only it"}}),
     .notes = job_notes() +
              "\nexit codes: 0 answered, 1 the step does not fit into memory (not of --against: the "
-             "step was run), 2 the input is wrong\n",
+             "step was run), 2 the input is wrong (of several changes behind --what-if, any; the others are "
+             "answered)\n",
     .examples = {{"forerun explain llama3-70b-64xh100", "the critical path"},
                  {"forerun explain llama3-8b-32xh200 --sensitivity --csv inputs.csv",
                   "what 10 % more of each input buys"},

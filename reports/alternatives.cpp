@@ -138,6 +138,10 @@ std::string json(const Alternatives& a) {
     entry.update(step_json(one.prediction));
     out["after"].push_back(std::move(entry));
   }
+  out["refused"] = Json::array();
+  for (const result::RefusedChange& one : a.refused) {
+    out["refused"].push_back({{"change", one.change}, {"refusal", one.refusal}});
+  }
   return text_of(out);
 }
 

@@ -2,15 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <vector>
-
 #include "core/result/alternatives.h"
 #include "core/spec/change.h"
 
 namespace sim {
 
-/// Each change alone, and all of them together. Throws base::InputError where a changed job is not sound. REQUIRES:
-/// check(job).empty() and resolved; config::read_changes made the changes of that job.
-result::Alternatives alternatives(const spec::Job&, const std::vector<spec::Change>&);
+/// Each change alone, and all of them together that can be: one that no sound job comes of, or whose step cannot be
+/// simulated, is among the refused ones, beside those that were refused before. REQUIRES: check(job).empty() and
+/// resolved; config::read_changes made the changes of that job.
+result::Alternatives alternatives(const spec::Job&, const spec::Changes&);
 
 }  // namespace sim

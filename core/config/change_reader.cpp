@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "core/base/near_names.h"
 #include "core/base/number.h"
@@ -91,19 +92,27 @@ class ChangeReader {
  public:
   ChangeReader(const spec::Job& job, std::string_view option) : job_(job), option_(option) {}
 
-  std::vector<spec::Change> run(std::string_view text) {
+  spec::Changes run(std::string_view text) {
     while (true) {
       const std::size_t comma = text.find(',');
-      one(std::string(base::trimmed(text.substr(0, comma))));
+      const std::string written(base::trimmed(text.substr(0, comma)));
+      spec::Change change{written, {}};
+      one(change);
+      if (faults_.empty()) {
+        for (const spec::Setting& setting : change.settings) set_.insert(setting.input);
+        changes_.sound.push_back(std::move(change));
+      } else {
+        changes_.refused.push_back({written, std::exchange(faults_, {})});
+      }
       if (comma == text.npos) break;
       text.remove_prefix(comma + 1);
     }
-    if (!faults_.empty()) throw base::InputError(std::move(faults_));
     return std::move(changes_);
   }
 
  private:
-  void one(const std::string& written) {
+  void one(spec::Change& change) {
+    const std::string& written = change.written;
     const std::size_t equals = written.find('=');
     if (equals == written.npos || equals == 0 || equals + 1 == written.size()) {
       return fault("", base::quoted(written) + " is no change", kHow);
@@ -111,9 +120,7 @@ class ChangeReader {
     const std::string name(base::trimmed(written.substr(0, equals))), text(base::trimmed(written.substr(equals + 1)));
     const auto kinds = spec::inputs_named(job_, name);
     if (kinds.empty()) return unknown(name);
-    spec::Change change{written, {}};
     for (const std::vector<spec::Input>& group : kinds) add(name, text, group, change.settings);
-    changes_.push_back(std::move(change));
   }
 
   void unknown(const std::string& name) {
@@ -149,7 +156,7 @@ class ChangeReader {
         return fault(name, base::quoted(text) + " would make it " + problem,
                      "write a value nearer to that of today, " + text_of(input));
       }
-      if (!set_.insert(input.name).second) return fault(name, "is changed twice", "keep one of the two");
+      if (set_.contains(input.name)) return fault(name, "is changed twice", "keep one of the two");
       out.push_back({input.name, input.unit, input.value, after});
     }
   }
@@ -160,14 +167,14 @@ class ChangeReader {
 
   const spec::Job& job_;
   std::string_view option_;
-  std::vector<spec::Change> changes_;
-  std::vector<base::Fault> faults_;
-  std::set<std::string> set_;
+  spec::Changes changes_;
+  std::vector<base::Fault> faults_;  // of the change that is being read
+  std::set<std::string> set_;        // inputs of the sound ones
 };
 
 }  // namespace
 
-std::vector<spec::Change> read_changes(std::string_view text, const spec::Job& job, std::string_view option) {
+spec::Changes read_changes(std::string_view text, const spec::Job& job, std::string_view option) {
   return ChangeReader(job, option).run(text);
 }
 

@@ -10,8 +10,8 @@
 namespace config {
 
 /// NAME=2x multiplies, NAME=+30% and NAME=-30% change, NAME=VALUE sets, with its unit; commas part them. Where a name
-/// stands for several inputs, VALUE is of the first, and the others change as much. Throws base::InputError with every
-/// fault: an unknown name (with the nearest), a wrong unit, a name twice. `option`: what the faults call it.
-std::vector<spec::Change> read_changes(std::string_view text, const spec::Job&, std::string_view option);
+/// stands for several inputs, VALUE is of the first, and the others change as much. An unknown name (with the nearest),
+/// a wrong unit and a name twice are refused each by itself. `option`: what the faults call it.
+spec::Changes read_changes(std::string_view text, const spec::Job&, std::string_view option);
 
 }  // namespace config

@@ -20,10 +20,15 @@ struct Alternative {
   Prediction prediction;
 };
 
+struct RefusedChange {
+  std::string change, refusal, mend;  // its first fault
+};
+
 struct Alternatives {
   Prediction before;
   std::vector<Alternative>
       after;  // each change alone, in the order given; the last one together where they are several
+  std::vector<RefusedChange> refused;  // those that cannot be, which `together` goes without
 };
 
 }  // namespace result

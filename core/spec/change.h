@@ -23,6 +23,18 @@ struct Change {
   std::vector<Setting> settings;
 };
 
+/// What was asked for and cannot be: an unknown name, a unit that it does not have.
+struct RefusedChange {
+  std::string written;
+  std::vector<base::Fault> faults;
+};
+
+/// In the order in which they were written.
+struct Changes {
+  std::vector<Change> sound;
+  std::vector<RefusedChange> refused;
+};
+
 /// The inputs that a name stands for, the one that a value is meant for first, for each kind of node: its own name,
 /// without "@node" too, or a short name of kShortNames. Empty: there is no such name.
 std::vector<std::vector<Input>> inputs_named(const Job&, std::string_view name);

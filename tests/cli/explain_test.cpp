@@ -77,6 +77,17 @@ TEST(ExplainCommand, WhatIfExitsByTheStepAfterAllChanges) {
   EXPECT_EQ(forerun("explain" + kFlags + "--what-if gpu.memory=1GB").exit_code, 1);
 }
 
+TEST(ExplainCommand, AnswersTheChangesThatCanBeAndNamesTheOthers) {
+  const Answer run = forerun("explain" + kFlags + "--what-if nicc=2x,nvlink=2x --what-if hbm=4TB/s --json -");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_TRUE(contains(run.err, "--what-if nicc=2x: is no input of this job")) << run.err;
+  const json answer = json::parse(run.out);
+  const json alone = json::parse(forerun("explain" + kFlags + "--what-if nvlink=2x,hbm=4TB/s --json -").out);
+  EXPECT_EQ(answer["after"], alone["after"]);
+  ASSERT_EQ(answer["refused"].size(), 1u);
+  EXPECT_EQ(answer["refused"][0]["change"], "nicc=2x");
+}
+
 TEST(ExplainCommand, RefusesUnknownInputsAndOptionsThatExcludeOneAnother) {
   const Answer unknown = forerun("explain" + kFlags + "--what-if nicc=2x");
   EXPECT_EQ(unknown.exit_code, 2);

@@ -73,7 +73,7 @@ TEST(Schema, OfFit) {
 
 TEST(Schema, OfExplain) {
   expect_answer_as_in_schema("explain", "llama3-8b-32xh200");
-  expect_answer_as_in_schema("explain", "llama3-8b-32xh200 --what-if nic=2x");
+  expect_answer_as_in_schema("explain", "llama3-8b-32xh200 --what-if nic=2x,hbm=0.5x");
   expect_answer_as_in_schema("explain", "llama3-8b-32xh200 --sensitivity");
 }
 

@@ -28,7 +28,8 @@ result::Alternatives sample() {
   return {step(10, 8, 2, false),
           {{"nic=2x", {nic}, step(9, 8, 1, false)},
            {"gpu.memory=141GB", {memory}, step(10, 8, 2, true)},
-           {"together", {nic, memory}, step(9, 8, 1, true)}}};
+           {"together", {nic, memory}, step(9, 8, 1, true)}},
+          {{"nicc=2x", "is no input of this job", "did you mean nic?"}}};
 }
 
 TEST(AlternativesText, IsWhatIsPrinted) {
@@ -51,6 +52,8 @@ TEST(AlternativesJson, TellsEachStepAndWhatItSaves) {
   EXPECT_EQ(json["after"][0]["inputs"][0]["after"], 100e9);
   EXPECT_EQ(json["after"][0]["breakdown_s"]["exposed_dp"], 1);
   EXPECT_EQ(json["after"][2]["inputs"].size(), 2u);
+  EXPECT_EQ(json["refused"][0]["change"], "nicc=2x");
+  EXPECT_EQ(json["refused"][0]["refusal"], "is no input of this job");
 }
 
 }  // namespace

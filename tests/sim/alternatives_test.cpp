@@ -42,4 +42,22 @@ TEST(Alternatives, MemoryDecidesWhetherItFits) {
   EXPECT_EQ(a.after[0].prediction.step_time_s, a.before.step_time_s);
 }
 
+TEST(Alternatives, OneThatCannotBeSimulatedTakesNoOtherAway) {
+  // A peak of 1 FLOP/s: no sound job; an HBM of 1 B/s: a step longer than can be simulated.
+  const spec::Job job = toy::job({.tp = 2});
+  const result::Alternatives a = ask(job, "gpu.peak=1FLOP/s,nvlink=2x,hbm=1B/s,nicc=2x,gpu.memory=2x");
+  ASSERT_EQ(a.after.size(), 3u);
+  EXPECT_EQ(a.after[0].change, "nvlink=2x");
+  EXPECT_EQ(a.after[0].prediction.step_time_s, ask(job, "nvlink=2x").after[0].prediction.step_time_s);
+  EXPECT_EQ(a.after[2].change, "together");  // of the two that can be
+  EXPECT_EQ(a.after[2].inputs.size(), 2u);
+  ASSERT_EQ(a.refused.size(), 3u);
+  EXPECT_EQ(a.refused[0].change, "nicc=2x");
+  EXPECT_EQ(a.refused[0].refusal, "is no input of this job");
+  EXPECT_EQ(a.refused[1].change, "gpu.peak=1FLOP/s");
+  EXPECT_EQ(a.refused[2].change, "hbm=1B/s");
+  EXPECT_EQ(a.refused[2].refusal.find("cluster.node: its speeds could make this step last longer"), 0u)
+      << a.refused[2].refusal;
+}
+
 }  // namespace

@@ -10,16 +10,17 @@ namespace {
 using spec::Change;
 
 std::vector<Change> read(const std::string& text, const spec::Job& job = toy::job()) {
-  return config::read_changes(text, job, "--what-if");
+  const spec::Changes changes = config::read_changes(text, job, "--what-if");
+  EXPECT_TRUE(changes.refused.empty()) << text;
+  return changes.sound;
 }
 
 std::string refusal(const std::string& text, const spec::Job& job = toy::job()) {
-  try {
-    read(text, job);
-  } catch (const base::InputError& error) {
-    return error.what();
+  std::string out;
+  for (const spec::RefusedChange& one : config::read_changes(text, job, "--what-if").refused) {
+    for (const base::Fault& fault : one.faults) out += base::to_string(fault) + '\n';
   }
-  return "";
+  return out;
 }
 
 TEST(ChangeReader, MultipliesAddsAPartAndSets) {
@@ -89,6 +90,16 @@ TEST(ChangeReader, TellsAllFaultsAtOnce) {
   const std::string all = refusal("nicc=2x,hbm=800");
   EXPECT_NE(all.find("nicc"), std::string::npos);
   EXPECT_NE(all.find("'800'"), std::string::npos);
+}
+
+TEST(ChangeReader, ARefusedChangeTakesNoOtherAway) {
+  const spec::Changes changes = config::read_changes("nicc=2x,hbm=2x,gpu.hbm=3x,nic=2x", toy::job(), "--what-if");
+  ASSERT_EQ(changes.sound.size(), 2u);
+  EXPECT_EQ(changes.sound[0].written, "hbm=2x");
+  EXPECT_EQ(changes.sound[1].written, "nic=2x");
+  ASSERT_EQ(changes.refused.size(), 2u);
+  EXPECT_EQ(changes.refused[0].written, "nicc=2x");
+  EXPECT_EQ(changes.refused[1].written, "gpu.hbm=3x");
 }
 
 }  // namespace
