@@ -84,6 +84,7 @@ void read_model_code(MapReader& map, spec::Framework& framework) {
   map.read("expert_biases", framework.expert_biases);
   map.read("written_gelu", framework.written_gelu);
   map.read("vocab_multiple", framework.vocab_multiple, 1, 100'000);
+  map.read("compiles", framework.compiles);
   map.read("compiles_head", framework.compiles_head);
   map.read("compiles_loss", framework.compiles_loss);
   map.read("separate_loss", framework.separate_loss);

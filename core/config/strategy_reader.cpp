@@ -101,7 +101,7 @@ void read_kernels(MapReader& map, spec::Strategy& s) {
   map.read("attention_kernel", s.attention_kernel);
   map.part("fused_kernels", s.fused_kernels, read_fused_kernels);
   map.read("linear_cross_entropy", s.linear_cross_entropy);
-  map.read("compile", s.compile);
+  s.compile_given = map.read("compile", s.compile);
   map.read("cuda_graphs", s.cuda_graphs);
   map.part("overlap", s.overlap, read_overlap);
 }

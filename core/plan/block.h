@@ -36,7 +36,7 @@ BlockActivations without_modules(const Context&, bool experts, BlockActivations 
 /// Whether the `index`-th layer of a stage (in the order of its chunks) is recomputed in full, selectively or not.
 spec::Recompute::Kind recompute_of(const Context&, int index_in_stage);
 
-/// Whether full recomputation of `layer` ends in front of the feed-forward's last matmul, all that follows leaving
+/// Whether recomputation of `layer`, or of its feed-forward as a module, ends in front of the feed-forward's last matmul, all that follows leaving
 /// nothing for a backward: non-reentrant checkpoints of PyTorch stop when the last saved tensor is there
 /// (torch/utils/checkpoint.py, early_stop, 2.1), and a compiler leaves out what nobody reads. Dropout, a norm behind
 /// the branch, adapters and the sum over experts do leave something.

@@ -78,15 +78,20 @@ double layers_recomputed(const spec::Job& job) {
   return all * again / held;
 }
 
-/// Of one sequence: whole layers computed again, without their last matmul where nothing reads it.
-double again_in_full(const spec::Job& job, const ForwardFlops& layer) {
-  if (!job.framework.stops_recompute.value_or(false)) return layers_recomputed(job) * (layer.linear + layer.attention);
+/// Of one sequence, all layers: last matmuls of dense feed-forwards that nothing reads when they are computed again.
+double last_matmuls_spared(const spec::Job& job) {
+  if (!job.framework.stops_recompute.value_or(false)) return 0;
   const Context c(job);
   int stop = 0;
   for (int i = 0; i < job.model.layers; ++i) stop += stops_recompute(c, i) ? 1 : 0;
-  const double down = 2.0 * static_cast<double>(job.training.sequence) * static_cast<double>(job.model.hidden) *
-                      static_cast<double>(job.model.ffn);
-  return layers_recomputed(job) * (layer.linear + layer.attention - down * stop / (job.model.layers + job.model.mtp));
+  return stop * 2.0 * static_cast<double>(job.training.sequence) * static_cast<double>(job.model.hidden) *
+         static_cast<double>(job.model.ffn);
+}
+
+/// Of one sequence: whole layers computed again, without their last matmul where nothing reads it.
+double again_in_full(const spec::Job& job, const ForwardFlops& layer) {
+  const double spared = last_matmuls_spared(job) / (job.model.layers + job.model.mtp);
+  return layers_recomputed(job) * (layer.linear + layer.attention - spared);
 }
 
 /// Of one sequence, all layers: the matmuls that selective_ops computes again, but the last of each layer, and
@@ -207,7 +212,7 @@ double again_by_modules(const spec::Job& job, const ForwardFlops& layer) {
     const double rest = static_cast<double>(mla.kv_lora_rank) * (mla.nope_head_dim + mla.value_head_dim);
     flops += layers * 2 * s * model.heads * (queries + rest);
   }
-  if (m.mlp) flops += (layers - of_experts) * 2 * s * feed_forward_weights(model, false);
+  if (m.mlp) flops += (layers - of_experts) * 2 * s * feed_forward_weights(model, false) - last_matmuls_spared(job);
   if (m.moe) {
     flops += of_experts * 2 * s * feed_forward_weights(model, true);
   } else if (m.shared_experts) {

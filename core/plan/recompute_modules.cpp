@@ -67,7 +67,11 @@ void Block::feed_forward_modules_again() {
   out_.phase = Phase::recompute;
   if (m.layernorm) norm("feed-forward norm", false);
   if (!experts()) {
-    if (m.mlp) mlp_forward(true, true);
+    if (m.mlp && stops_recompute(c_, out_.layer)) {
+      mlp_inner_forward(true);
+    } else if (m.mlp) {
+      mlp_forward(true, true);
+    }
   } else if (m.moe) {
     MoeLayer(c_, out_).forward();
   } else {

@@ -76,6 +76,7 @@ struct Framework {
   bool written_gelu = false;   // models of GPT-2's recipe write GELU out in Python; resolve() clears it for others
   int vocab_multiple = 1;      // in training the vocabulary is padded to a multiple of this a tensor-parallel rank
   // Of eager PyTorch, by what its modules allocate.
+  bool compiles = false;        // a graph compiler takes every step whole: Strategy::compile, which a job cannot deny
   bool compiles_head = true;    // a graph compiler takes the output head; torchtitan: blocks alone
   bool compiles_loss = true;    // a graph compiler takes the loss with the model; torchtitan of 2024: blocks alone
   bool separate_loss = false;   // an unfused loss has tensors of its own where Megatron works in place

@@ -25,6 +25,10 @@ class Precision : Rules {
       fault("strategy.linear_cross_entropy", "is a fused loss, which fused_kernels.cross_entropy: false rules out",
             "leave one of the two out");
     }
+    if (job_.framework.compiles && s_.compile_given && !s_.compile) {
+      fault("strategy.compile", job_.framework.name + " compiles every step",
+            "leave it out, or write framework: torch for eager code");
+    }
     if (s_.fused_kernels.experts == true) {
       const std::string why = no_fused_experts(job_);
       if (!why.empty()) fault("strategy.fused_kernels.experts", "does not take " + why, "write experts: false");

@@ -64,6 +64,10 @@ void fill_kernels(Job& job, Filler& of_framework) {
   FusedKernels& fused = job.strategy.fused_kernels;
   const bool transformer = !job.model.is_list();  // a list of operators has its own norms and loss
   const bool ropes = transformer && job.model.ropes();
+  if (job.framework.compiles && !job.strategy.compile_given) {
+    job.strategy.compile = true;
+    of_framework.tell("compile", "true", job.framework.name + " compiles every step");
+  }
   if (job.strategy.linear_cross_entropy) {
     Filler(job, "linear_cross_entropy").fill(fused.cross_entropy, true, "fused_kernels.cross_entropy");
   }

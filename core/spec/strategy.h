@@ -138,6 +138,7 @@ struct Strategy {
   FusedKernels fused_kernels;
   bool linear_cross_entropy = false;  // head, loss and their gradients in chunks of tokens: no whole logits
   bool compile = false;
+  bool compile_given = false;             // otherwise resolve() may choose
   std::optional<CudaGraphs> cuda_graphs;  // resolve() fills it
   Overlap overlap;
   std::string framework = "megatron";

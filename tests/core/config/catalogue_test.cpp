@@ -119,7 +119,7 @@ TEST_F(CatalogueTest, TheEnvironmentNamesAnotherCatalogue) {
 TEST(RealCatalogue, EveryFrameworkIsRead) {
   const Catalogue catalogue(FORERUN_SOURCE_DIR);
   const std::vector<std::string> names = catalogue.names(Catalogue::Kind::framework);
-  EXPECT_EQ(names, (std::vector<std::string>{"deepspeed", "forerun", "megatron", "none", "torch", "torchtitan",
+  EXPECT_EQ(names, (std::vector<std::string>{"deepspeed", "forerun", "jax", "megatron", "none", "torch", "torchtitan",
                                              "transformers"}));
   for (const std::string& name : names) {
     Faults faults;

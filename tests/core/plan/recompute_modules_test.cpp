@@ -103,4 +103,15 @@ TEST(RecomputeModules, OfADenseModelTheFeedForwardRunsAgain) {
   EXPECT_DOUBLE_EQ(walk::flops(plan::build(j)), plan::hardware_flops(j));
 }
 
+TEST(RecomputeModules, TheFeedForwardEndsInFrontOfItsLastMatmulWhereNobodyReadsThat) {
+  // As above without the second matmul of each layer; dropout behind it reads it.
+  spec::Job j = job({.core_attn = false, .mlp = true}, false, false, spec::AttentionKernel::unfused);
+  j.framework.stops_recompute = true;
+  EXPECT_DOUBLE_EQ(plan::hardware_flops(j) - plan::model_flops(j), 4.0 * 1 * 2 * 128 * 256 * 1024);
+  EXPECT_DOUBLE_EQ(walk::flops(plan::build(j)), plan::hardware_flops(j));
+  j.training.dropout = 0.1;
+  EXPECT_DOUBLE_EQ(plan::hardware_flops(j) - plan::model_flops(j), 4.0 * 2 * 2 * 128 * 256 * 1024);
+  EXPECT_DOUBLE_EQ(walk::flops(plan::build(j)), plan::hardware_flops(j));
+}
+
 }  // namespace

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/core/spec/small_job.h"
 
 namespace spec {
@@ -17,6 +19,22 @@ TEST(ResolveKernels, ACompilerLeavesTheLossToFrameworksThatCompileBlocks) {
   };
   EXPECT_TRUE(fused(true));
   EXPECT_FALSE(fused(false));
+}
+
+TEST(ResolveKernels, AFrameworkThatCompilesEveryStepSaysSoAndCannotBeDenied) {
+  Job job = small_job();
+  EXPECT_FALSE(resolve(job).strategy.compile);
+  job.framework.compiles = true;
+  job.framework.name = "jax";
+  const Job resolved = resolve(job);
+  EXPECT_TRUE(resolved.strategy.compile);
+  EXPECT_TRUE(*resolved.strategy.fused_kernels.norm);
+  EXPECT_EQ(std::ranges::count(resolved.assumptions, "compile: true (jax compiles every step)"), 1);
+  EXPECT_TRUE(check(resolved).empty());
+  job.strategy.compile_given = true;
+  const std::vector<base::Fault> faults = check(resolve(job));
+  ASSERT_EQ(faults.size(), 1U);
+  EXPECT_EQ(faults.front().field, "strategy.compile");
 }
 
 TEST(ResolveKernels, TrainersThatCompileTheLossSince2025DoSoWhereNothingOlderRuns) {
