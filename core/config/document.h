@@ -42,7 +42,8 @@ Value parse(std::string_view text, const std::string& name);
 Value merged(const Value& base, const Value& over);
 
 /// Sets `path` ("strategy.tp", "candidates[1].rent", counted from 0) to a value written as YAML ("8", "[1, 2]",
-/// "{kind: full}"). The place of the new value is `origin` (a command-line flag as the user wrote it).
+/// "{kind: full}"). The place of the new value is `origin` (a command-line flag as the user wrote it). A scalar on the
+/// way gives way to the map that says the same: `none`, a catalogue's name, a kind of recomputation.
 void set_path(Value& root, std::string_view path, std::string_view yaml, const std::string& origin);
 
 }  // namespace config

@@ -6,6 +6,7 @@
 #include "core/base/text.h"
 #include "core/base/trimmed.h"
 #include "core/config/document.h"
+#include "core/spec/strategy.h"
 
 namespace config {
 namespace {
@@ -29,6 +30,14 @@ std::size_t brackets_of(std::string_view key) {
   const bool whole = open != key.npos && key.size() > open + 2 && key.back() == ']' &&
                      key.find_first_not_of("0123456789", open + 1) == key.size() - 1;
   return whole && key.size() < open + 10 ? open : key.npos;
+}
+
+Value scalar_of(std::string text, const base::Where& where) {
+  Value value;
+  value.kind = Value::Kind::scalar;
+  value.text = std::move(text);
+  value.where = value.key_where = where;
+  return value;
 }
 
 /// An empty value, however YAML writes it.
@@ -67,10 +76,31 @@ class Setting {
       const std::string list(path_.substr(0, begin - 1));
       fail("leads into a list", "set the whole list, " + list + "=[...], or an entry of it, " + list + "[0]");
     }
-    if (at.kind != Value::Kind::scalar) return;
-    Value map = empty_map(where_);  // a catalogue name becomes the base of an inline map
-    map.set("base", at);
-    at = std::move(map);
+    if (at.kind == Value::Kind::scalar) at = opened(at, path_.substr(0, begin == 0 ? 0 : begin - 1));
+  }
+
+  /// The map that says the same as a scalar at `path`: none of it, a kind of recomputation, all kernels or no kernel
+  /// fused; a name of the catalogue becomes the base of an inline map.
+  Value opened(const Value& scalar, std::string_view path) const {
+    Value map = empty_map(where_);
+    const std::string_view key = path.substr(path.rfind('.') + 1);
+    const bool plain = !scalar.quoted, all = plain && scalar.text == "true";
+    if (key == "recompute") {
+      map.set("kind", scalar);
+    } else if (key == "fused_kernels" && (all || (plain && scalar.text == "false"))) {
+      for (const auto& [kernel, member] : spec::kFusedKernels) {
+        if (all && member == &spec::FusedKernels::experts) continue;  // left to the framework, as by the scalar
+        map.set(kernel, scalar_of(scalar.text, scalar.where));
+      }
+    } else if (path.starts_with("strategy.") && !path.starts_with("strategy.framework")) {
+      if (scalar.text != "none") {
+        fail("leads into " + base::quoted(scalar.text) + ", which is no map",
+             "write what " + std::string(path) + " is to be as a whole, " + std::string(path) + "=VALUE");
+      }
+    } else if (scalar.text != "none" || path == "strategy.framework") {
+      map.set("base", scalar);
+    }
+    return map;
   }
 
   Value& step(Value& at, std::size_t begin, std::size_t end) const {

@@ -173,6 +173,37 @@ TEST(SetPath, ANameOnTheWayBecomesTheBase) {
   EXPECT_EQ(root.find("cluster")->find("node")->find("gpus")->text, "4");
 }
 
+TEST(SetPath, AScalarOnTheWayGivesWayToTheMapThatSaysTheSame) {
+  Value root =
+      parse("strategy: {offload: none, lora: none, recompute: full, framework: none, fused_kernels: true}\n", "f.yaml");
+  set_path(root, "strategy.offload.optimizer", "cpu", "--set");
+  set_path(root, "strategy.recompute.layers", "2", "--set");
+  set_path(root, "strategy.framework.launch", "5us", "--set");
+  set_path(root, "strategy.fused_kernels.rope", "false", "--set");
+  const Value& strategy = *root.find("strategy");
+  EXPECT_EQ(strategy.find("offload")->entries.size(), 1u);
+  EXPECT_EQ(strategy.find("offload")->find("optimizer")->text, "cpu");
+  EXPECT_EQ(strategy.find("lora")->text, "none");
+  EXPECT_EQ(strategy.find("recompute")->find("kind")->text, "full");
+  EXPECT_EQ(strategy.find("recompute")->find("layers")->text, "2");
+  EXPECT_EQ(strategy.find("framework")->find("base")->text, "none");  // a framework's name
+  EXPECT_EQ(strategy.find("fused_kernels")->find("norm")->text, "true");
+  EXPECT_EQ(strategy.find("fused_kernels")->find("rope")->text, "false");
+  EXPECT_EQ(strategy.find("fused_kernels")->find("experts"), nullptr);  // which true leaves to the framework
+}
+
+TEST(SetPath, OfWhatIsNoMapAScalarDoesNotGiveWay) {
+  Value root = parse("strategy: {overlap: true}\n", "f.yaml");
+  try {
+    set_path(root, "strategy.overlap.tp", "wgrad", "--set X");
+    FAIL();
+  } catch (const base::InputError& error) {
+    EXPECT_STREQ(error.what(),
+                 "--set X: error: strategy.overlap.tp: leads into 'true', which is no map\n"
+                 "  mend: write what strategy.overlap is to be as a whole, strategy.overlap=VALUE");
+  }
+}
+
 TEST(SetPath, AnEntryOfAListIsCountedFromNought) {
   Value root = parse("candidates: [{rent: $1/h}, {rent: $2/h, node: box-8}]\nsizes: [4, 5]\n", "f.yaml");
   set_path(root, "candidates[1].rent", "$3/h", "--set");
