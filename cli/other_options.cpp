@@ -43,6 +43,9 @@ std::string meant_by(const std::string& option, const std::string& value, const 
     if (one.name == option && has(options, one.option)) return std::string(one.mend);
   }
   const std::string name = option.substr(std::min(option.find_first_not_of('-'), option.size()));
+  if (const std::string flag = option_of(name); name.find('.') != name.npos && has(options, flag)) {
+    return "did you mean " + flag + '?';
+  }
   const std::string_view elsewhere = config::job_key_elsewhere_called(name);
   if (const std::string flag = option_of(elsewhere); !elsewhere.empty() && has(options, flag)) {
     return "did you mean " + flag + '?';

@@ -7,8 +7,9 @@
 
 namespace config {
 
-/// "strategy.etp=2" of etp (or E-T-P) and a value that the key takes; with another value "strategy.etp=true" where it
-/// takes that, else "strategy.etp=VALUE". Empty where neither strategy, training nor simulation has such a key.
+/// "strategy.etp=2" of etp (or E-T-P, or strategy.etp) and a value that the key takes; with another value
+/// "strategy.etp=true" where it takes that, else "strategy.etp=VALUE". Empty where neither strategy, training, network
+/// nor simulation has such a key.
 std::string job_setting(std::string_view name, const std::string& value);
 
 }  // namespace config

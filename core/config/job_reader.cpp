@@ -3,19 +3,13 @@
 
 #include "core/config/cluster_reader.h"
 #include "core/config/named_model.h"
+#include "core/config/network_reader.h"
 #include "core/config/simulation_reader.h"
 #include "core/config/strategy_reader.h"
 #include "core/config/training_reader.h"
 
 namespace config {
 namespace {
-
-void read_network(const Value& value, spec::Network& network, Faults& faults) {
-  MapReader map(value, "network", faults, "network: {algorithm: ring}, for example");
-  map.read("fidelity", network.fidelity);
-  map.read("algorithm", network.algorithm);
-  map.finish();
-}
 
 void add_placed(const Value& tree, std::vector<base::Fault> found, Faults& faults) {
   for (base::Fault& fault : found) {

@@ -11,7 +11,7 @@ namespace config {
 namespace {
 
 /// Without the endings and the "model" that some tools add: tensor_model_parallel_size is tensor_parallel.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 43> kElsewhere{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 44> kElsewhere{{
     {"gpu", "cluster.node"},
     {"tensor_parallel", "strategy.tp"},
     {"tp", "strategy.tp"},
@@ -55,6 +55,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 43> kElsewhe
     {"per_device_train_batch", "training.micro_batch"},
     {"dtype", "training.precision"},
     {"mixed_precision", "training.precision"},
+    {"nccl_algo", "network.algorithm"},
 }};
 
 }  // namespace

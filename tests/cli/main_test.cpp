@@ -76,7 +76,19 @@ TEST(CommandLine, AKeyOfTheJobWithoutAnOptionIsSet) {
   EXPECT_EQ(mend_of("predict --moe-capacity-factor=1.25"), "write --set strategy.moe_capacity_factor=1.25");
   EXPECT_EQ(mend_of("predict --compile llama3-8b-32xh200"), "write --set strategy.compile=true");
   EXPECT_EQ(mend_of("predict --offload cpu"), "write --set strategy.offload=VALUE");
+  EXPECT_EQ(mend_of("predict --fidelity flow"), "write --set network.fidelity=flow");
+  EXPECT_EQ(mend_of("predict --algorithm rings"), "write --set network.algorithm=VALUE");
+  EXPECT_EQ(mend_of("predict --nccl-algo ring"), "write --set network.algorithm=ring");
+  EXPECT_EQ(mend_of("predict --jitter 0.01"), "write --set simulation.jitter=0.01");
   EXPECT_EQ(mend_of("list --etp 2"), "--help shows all options");  // takes no Job
+}
+
+TEST(CommandLine, AnOptionCalledByItsPathIsNamed) {
+  EXPECT_EQ(mend_of("predict --strategy.tp 8"), "did you mean --tp?");
+  EXPECT_EQ(mend_of("predict --simulation.unfold"), "did you mean --unfold?");
+  EXPECT_EQ(mend_of("predict --network.fidelity flow"), "write --set network.fidelity=flow");
+  EXPECT_EQ(mend_of("predict --simulation.jitter=0.01"), "write --set simulation.jitter=0.01");
+  EXPECT_EQ(mend_of("predict --network.jitter=0.01"), "--help shows all options");  // it has no such key
 }
 
 TEST(CommandLine, ASwitchIsSaidOrLeftOut) {
