@@ -5,6 +5,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "core/base/money.h"
 #include "core/base/text.h"
@@ -79,16 +81,12 @@ bool any_known(const Purchase& p) { return std::ranges::any_of(p.rows, &Purchase
 std::string table(const Purchase& p, const Style& style) {
   using enum Column::Kind;
   const int width = longest_name(p);
-  Table rows(0, {{"", number, width + 3},  // padded, for a text would be broken where the others need its room
-                 {"GPUs", number, 6},
-                 {"days", number, 9},
-                 {"80 %", number, 16, 1, true},
-                 {"cost", number, 9},
-                 {"80 %", number, 19, 1, true},
-                 {"MWh", number, 8},
-                 {"tokens/$", number, 9},
-                 {"goodput", number, 9},
-                 {"", text, 0, 2}});
+  std::vector<Column> titles{{"", number, width + 3},  // padded: a text would be broken where the others need its room
+                             {"GPUs", number, 6},     {"days", number, 9},           {"80 %", number, 16, 1, true},
+                             {"cost", number, 9},     {"80 %", number, 19, 1, true}, {"MWh", number, 8},
+                             {"tokens/$", number, 9}, {"goodput", number, 9},        {"", text, 0, 2}};
+  if (!any_known(p)) titles.clear();  // they would stand above reasons alone
+  Table rows(0, std::move(titles));
   for (std::size_t i = 0; i < p.rows.size(); ++i) add(p, i, width, rows, style);
   if (!any_known(p)) return rows.text(style);
   return rows.text(style) +

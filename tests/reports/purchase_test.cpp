@@ -124,6 +124,7 @@ TEST(PurchaseReport, WhereAllAreRefusedNothingIsSaidOfStrategiesAndFailures) {
   for (const char* part : {"Best strategies", "\nFailures", "> recommended", "can train this model"}) {
     EXPECT_FALSE(has(text, part)) << part << '\n' << text;
   }
+  EXPECT_FALSE(has(text, "tokens/$")) << text;  // no title above nothing
   EXPECT_TRUE(has(text, "refused: fails every 3.00 s, before anything is saved")) << text;
   EXPECT_TRUE(has(text, "None: no candidate can finish this run: failures stop each that fits")) << text;
   for (result::PurchaseRow& row : p.rows) row.fits = false;
