@@ -38,7 +38,7 @@ struct Framework {
       false;                    // without sp, a tensor-parallel rank sends 1/tp of the activations (SC'21, 4.1)
   bool fp16_gradients = false;  // under fp16, gradients are kept and reduced in fp16 where the job does not say
   double dropout = 0;           // of models of GPT-2's recipe where the job does not say; see fill_dropout
-  bool sharded_gradients_in_16_bits = false;  // under bf16 with zero 1 to 3 and no pipeline; as fp16_gradients
+  bool sharded_gradients_in_16_bits = false;  // in bf16, under that and narrower, zero 1 to 3, no pipeline
   bool synchronizes_p2p = false;  // waits for each exchange between stages that nothing overlaps; see fill_overlap
   bool balances_stages = false;   // pipeline stages are cut by cost (balanced_layers) where the job does not say how
   bool fp32_shards = false;       // zero 3: shards are the fp32 master weights, cast before they are gathered

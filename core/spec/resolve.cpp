@@ -144,10 +144,11 @@ void fill_gradients(Job& job, Filler& filler) {
   if (t.serves()) return;
   if (!t.gradient_dtype) {
     const bool sharded = s.zero > 0 && s.pp == 1;
-    const bool halves = !t.autocast.value_or(false) &&
-                        ((job.framework.fp16_gradients && t.precision == Dtype::fp16) ||
-                         (job.framework.sharded_gradients_in_16_bits && t.precision == Dtype::bf16 && sharded));
-    t.gradient_dtype = halves ? t.precision : t.gradients();
+    const bool halves =
+        !t.autocast.value_or(false) &&
+        ((job.framework.fp16_gradients && t.precision == Dtype::fp16) ||
+         (job.framework.sharded_gradients_in_16_bits && storage(t.precision) == Dtype::bf16 && sharded));
+    t.gradient_dtype = halves ? storage(t.precision) : t.gradients();
     filler.tell("gradient_dtype", std::string(name(*t.gradient_dtype)),
                 halves ? job.framework.name + " under " + std::string(name(t.precision)) : "main gradients");
   }

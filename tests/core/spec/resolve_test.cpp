@@ -215,6 +215,7 @@ TEST(Resolve, ShardedGradientsStayInBf16WhereTheFrameworkKeepsThemSo) {
     return resolve(job).training.gradients();
   };
   EXPECT_EQ(gradients(1, 1, Dtype::bf16), Dtype::bf16);
+  EXPECT_EQ(gradients(1, 1, Dtype::fp8), Dtype::bf16);  // what its matmuls write
   EXPECT_EQ(gradients(0, 1, Dtype::bf16), Dtype::fp32);
   EXPECT_EQ(gradients(1, 2, Dtype::bf16), Dtype::fp32);  // pipelines sum in fp32
   EXPECT_EQ(gradients(1, 1, Dtype::fp16), Dtype::fp32);  // that is fp16_gradients
