@@ -62,36 +62,77 @@ double feed_forward_weights(const spec::Model& model) {
   return (layers * experts + (model.layers - layers) * dense) / model.layers;
 }
 
-/// Of all layers and modules: each stage computes its first ones again, of which a schedule with two copies of the
-/// model holds some twice.
-double layers_recomputed(const spec::Job& job) {
-  const double all = job.model.layers + job.model.mtp;
-  const int most = job.strategy.recompute.layers;
-  if (most == 0) return all;
-  double again = 0, held = 0;
-  for (const std::vector<Chunk>& stage : chunks_of(Context(job))) {
-    int layers = 0;
-    for (const Chunk& chunk : stage) layers += chunk.layers + (chunk.last ? job.model.mtp : 0);
-    again += std::min(layers, most);
-    held += layers;
-  }
-  return all * again / held;
+double attention_weights(const spec::Model& model) {
+  if (model.mla) return static_cast<double>(spec::latent_attention_weights(model));
+  const double h = static_cast<double>(model.hidden), q = static_cast<double>(model.q_width());
+  return h * (q + 2 * static_cast<double>(model.kv_width())) + q * h;
 }
 
-/// Of one sequence, all layers: last matmuls of dense feed-forwards that nothing reads when they are computed again.
+/// Of all heads, for a pair of query and key: scores and values.
+double attention_lanes(const spec::Model& model) {
+  return static_cast<double>(model.q_width()) + static_cast<double>(model.heads) * model.value_head_dim();
+}
+
+/// Pairs that one head scores in `s` tokens, which are documents of `document` each, 0: one. `limited`: in a layer that
+/// attends within the model's window or chunks.
+double pairs_in_documents(const spec::Model& model, double s, double document, bool limited) {
+  const double d = document > 0 ? document : s;
+  return s / d * (limited ? limited_pairs(model, d) : scored_pairs(d, model.causal, 0));
+}
+
+/// One forward of this layer for one sequence.
+double layer_flops(const spec::Job& job, int layer) {
+  const spec::Model& m = job.model;
+  const double s = static_cast<double>(job.training.sequence);
+  const double document = static_cast<double>(spec::document_length(job.training));
+  const double weights = attention_weights(m) + feed_forward_weights(m, m.moe && m.moe->in_layer(layer));
+  return 2 * s * weights + 2 * attention_lanes(m) * pairs_in_documents(m, s, document, m.limited_in(layer));
+}
+
+/// Of one sequence: the last matmul of a layer's dense feed-forward, where it is computed again and nothing reads it.
+double last_matmul_spared(const Context& c, int layer) {
+  if (!stops_recompute(c, layer)) return 0;
+  return 2.0 * static_cast<double>(c.job.training.sequence) * static_cast<double>(c.model.hidden) *
+         static_cast<double>(c.model.ffn);
+}
+
+/// Of all layers.
 double last_matmuls_spared(const spec::Job& job) {
-  if (!job.framework.stops_recompute.value_or(false)) return 0;
   const Context c(job);
-  int stop = 0;
-  for (int i = 0; i < job.model.layers; ++i) stop += stops_recompute(c, i) ? 1 : 0;
-  return stop * 2.0 * static_cast<double>(job.training.sequence) * static_cast<double>(job.model.hidden) *
-         static_cast<double>(job.model.ffn);
+  double out = 0;
+  for (int i = 0; i < job.model.layers; ++i) out += last_matmul_spared(c, i);
+  return out;
+}
+
+/// How many times a sequence has each layer computed again in full; modules of multi-token prediction, whose blocks are
+/// like the last layer's, count there. Of a schedule with two copies of the model each runs half of the sequences.
+std::vector<double> times_recomputed(const Context& c) {
+  const int last = c.model.layers - 1;
+  std::vector<double> out(c.model.layers, 0);
+  int held = 0;
+  for (const std::vector<Chunk>& stage : chunks_of(c)) {
+    for (const Chunk& chunk : stage) {
+      const int blocks = chunk.layers + (chunk.last ? c.model.mtp : 0);
+      for (int i = 0; i < blocks; ++i) {
+        const bool again = recompute_of(c, chunk.index_in_stage + i) == spec::Recompute::Kind::full;
+        if (again) out[std::min(chunk.first_layer + i, last)] += 1;
+      }
+      held += blocks;
+    }
+  }
+  for (double& times : out) times *= static_cast<double>(c.model.layers + c.model.mtp) / held;
+  return out;
 }
 
 /// Of one sequence: whole layers computed again, without their last matmul where nothing reads it.
-double again_in_full(const spec::Job& job, const ForwardFlops& layer) {
-  const double spared = last_matmuls_spared(job) / (job.model.layers + job.model.mtp);
-  return layers_recomputed(job) * (layer.linear + layer.attention - spared);
+double again_in_full(const spec::Job& job) {
+  const Context c(job);
+  const std::vector<double> times = times_recomputed(c);
+  double out = 0;
+  for (int layer = 0; layer < job.model.layers; ++layer) {
+    if (times[layer] > 0) out += times[layer] * (layer_flops(job, layer) - last_matmul_spared(c, layer));
+  }
+  return out;
 }
 
 /// Of one sequence, all layers: the matmuls that selective_ops computes again, but the last of each layer, and
@@ -121,16 +162,11 @@ double again_by_selective_ops(const spec::Job& job, double attention) {
 
 ForwardFlops forward_flops(const spec::Model& model, std::int64_t sequence, std::int64_t document) {
   const double s = static_cast<double>(sequence), h = static_cast<double>(model.hidden);
-  const double q = static_cast<double>(model.q_width()), kv = static_cast<double>(model.kv_width());
   ForwardFlops out;
-  const double attention =
-      model.mla ? static_cast<double>(spec::latent_attention_weights(model)) : h * (q + 2 * kv) + q * h;
-  out.linear = 2 * s * (attention + feed_forward_weights(model));
-  const double d = document > 0 ? static_cast<double>(document) : s;
-  const double full = s / d * scored_pairs(d, model.causal, 0);
-  const double limited = s / d * limited_pairs(model, d), share = limited_share(model);
-  const double lanes = q + static_cast<double>(model.heads) * model.value_head_dim();  // scores; values
-  out.attention = 2 * lanes * (share * limited + (1 - share) * full);
+  out.linear = 2 * s * (attention_weights(model) + feed_forward_weights(model));
+  const double d = static_cast<double>(document), share = limited_share(model);
+  const double full = pairs_in_documents(model, s, d, false), limited = pairs_in_documents(model, s, d, true);
+  out.attention = 2 * attention_lanes(model) * (share * limited + (1 - share) * full);
   out.head = 2 * s * h * static_cast<double>(model.vocab);
   return out;
 }
@@ -229,7 +265,7 @@ double hardware_flops(const spec::Job& job) {
   const double batch = static_cast<double>(job.training.global_batch);
   double again = 0;
   switch (job.strategy.recompute.kind) {
-    case spec::Recompute::Kind::full: again = again_in_full(job, one); break;
+    case spec::Recompute::Kind::full: again = again_in_full(job); break;
     case spec::Recompute::Kind::selective: again = again_by_modules(job, one); break;
     case spec::Recompute::Kind::selective_ops: again = again_by_selective_ops(job, one.attention); break;
     case spec::Recompute::Kind::none: break;

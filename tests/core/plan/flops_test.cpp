@@ -65,6 +65,43 @@ TEST(Flops, RecomputeOfSomeLayersIsCountedStageByStage) {
   EXPECT_DOUBLE_EQ(walk::flops(plan::build(some)), plan::hardware_flops(some));
 }
 
+TEST(Flops, OfLayersOfTwoKindsThoseThatAreRecomputedCount) {
+  // h = 256, ffn = 1024, s = 128, no mask. A forward of a layer: 2 s 4 h h of the attention's linears and 4 s s h of
+  // its core; a dense feed-forward's two matrices 2 s 2 h ffn; of experts the two visited 2 s 2 h 2 x 256, the router 2
+  // s 8 h.
+  const double s = 128, h = 256, attention = 2 * s * 4 * h * h + 4 * s * s * h;
+  const double dense = attention + 2 * s * 2 * h * 1024, experts = attention + 2 * s * (2 * h * 2 * 256 + 8 * h);
+  const auto again = [](int pp, int layers) {
+    const auto of_experts = [](spec::Job& j) {
+      j.model.causal = false;
+      j.model.moe = spec::Moe{.experts = 8, .top_k = 2, .ffn = 256, .first_dense = 1};
+      j.strategy.attention_kernel = spec::AttentionKernel::unfused;
+    };
+    const spec::Job some = toy::job({.pp = pp, .microbatches = 3, .recompute = {Kind::full, layers}}, of_experts),
+                    none = toy::job({.pp = pp, .microbatches = 3}, of_experts);
+    const double more = plan::hardware_flops(some) - plan::hardware_flops(none);
+    EXPECT_DOUBLE_EQ(more, walk::flops(plan::build(some)) - walk::flops(plan::build(none))) << pp << ' ' << layers;
+    return more / 3;  // microbatches of one sequence
+  };
+  // Layer 0 is dense, 1 to 3 have experts.
+  EXPECT_DOUBLE_EQ(again(1, 1), dense);
+  EXPECT_DOUBLE_EQ(again(1, 2), dense + experts);
+  EXPECT_DOUBLE_EQ(again(2, 1), dense + experts);  // layers 0 and 2
+  EXPECT_DOUBLE_EQ(again(1, 4), dense + 3 * experts);
+}
+
+TEST(Flops, OfLayersWithAndWithoutAWindowThoseThatAreRecomputedCount) {
+  // Windows of 32 in every second layer, from the first on: 128 x 32 - 32^2/2 = 3584 pairs instead of 128^2/2 = 8192.
+  const auto windows = [](spec::Job& j) {
+    j.model.window = 32;
+    j.model.window_every = 2;
+  };
+  const spec::Job one = toy::job({.recompute = {Kind::full, 1}}, windows);
+  ASSERT_NE(one.model.limited_in(0), one.model.limited_in(1));
+  const double h = 256, s = 128, pairs = one.model.limited_in(0) ? 3584 : 8192;
+  EXPECT_DOUBLE_EQ(plan::hardware_flops(one) - plan::model_flops(one), 24 * s * h * h + 4 * h * pairs);
+}
+
 TEST(Flops, RecomputeThatStopsEarlyLeavesOutTheLastMatmulOfEachLayer) {
   const auto stop = [](spec::Job& j) {
     j.framework.stops_recompute = true;
