@@ -124,6 +124,7 @@ TEST(DocsExamples, WhatIsLeftOutStandsBetweenWhatIsSaid) {
   EXPECT_EQ(without_middle(text, "x\n", "y\nz\n"), "a\n...\nc\nd\n");
 }
 
+TEST(DocsExamples, OfNetwork) { expect_true_examples("network.md"); }
 TEST(DocsExamples, OfExplain) { expect_true_examples("explain.md"); }
 TEST(DocsExamples, OfPlan) { expect_true_examples("plan.md"); }
 TEST(DocsExamples, OfSearch) { expect_true_examples("search.md"); }
