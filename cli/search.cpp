@@ -27,6 +27,7 @@
 #include "core/base/near_names.h"
 #include "core/base/text.h"
 #include "core/config/catalogue.h"
+#include "core/spec/search_space.h"
 #include "reports/html/search_page.h"
 #include "reports/search.h"
 
@@ -116,8 +117,10 @@ const Command search{
     .operands = {job_operand()},
     .options = with_job_flags(with_output_flags(search_options())),
     .notes =
-        job_notes() +
-        "Keys of the strategy that the file or a flag gives are fixed, the rest is searched.\n"
+        job_notes() + "Searched: " + base::joined({spec::kSearchKeyNames.begin(), spec::kSearchKeyNames.end()}, " ") +
+        " (some of their values on request alone, as the answer says). Those that the file or a flag gives are fixed. "
+        "All other keys (cuda_graphs, compile, fused_kernels, fsdp, moe_dispatcher ...) stay as the Job says or at "
+        "their defaults.\n"
         "Started by mpirun, srun or torchrun (mpirun -n 64 forerun search job.yaml) the processes share the work, and "
         "the first tells the answer.\n"
         "Ctrl-C ends the search with the best strategies so far; a second one ends it at once.\n"

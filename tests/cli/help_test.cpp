@@ -5,7 +5,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
+#include <string>
+#include <string_view>
 
+#include "core/spec/search_space.h"
 #include "reports/layout.h"
 #include "tests/cli/run_forerun.h"
 
@@ -112,6 +115,20 @@ TEST(Help, ExamplesAreAnswered) {
     }
   }
   EXPECT_GE(count, 20);
+}
+
+TEST(Help, OfSearchNamesEveryKeyThatIsSearchedAndSomeThatAreNot) {
+  const std::string text = help("search");
+  const std::size_t begin = text.find("Searched: ");
+  ASSERT_NE(begin, text.npos) << text;
+  const std::string searched = text.substr(begin + 9, text.find('(', begin) - begin - 9);
+  for (const std::string_view key : spec::kSearchKeyNames) {
+    EXPECT_TRUE(contains(searched, ' ' + std::string(key) + ' ')) << key << " in" << searched;
+  }
+  for (const char* other : {"cuda_graphs", "compile", "fused_kernels"}) {
+    EXPECT_FALSE(contains(searched, other)) << other;
+    EXPECT_TRUE(contains(text, other)) << other;
+  }
 }
 
 TEST(ManualPage, HasASectionForEverySubcommandAndEveryOptionOnce) {
