@@ -1,5 +1,5 @@
-// cli/import_job.cpp -- forerun import megatron|torchtitan|deepspeed|accelerate-fsdp|huggingface FILE [flags] [-o
-// FILE]. SPDX-License-Identifier: Apache-2.0
+// cli/import_job.cpp -- forerun import megatron|torchtitan|deepspeed|accelerate-fsdp|maxtext|huggingface FILE [flags]
+// [-o FILE]. SPDX-License-Identifier: Apache-2.0
 #include <filesystem>
 #include <iostream>
 #include <ostream>

@@ -82,7 +82,7 @@ const Framework& framework_of(std::string_view to, const spec::Framework& profil
                              {}}});
   throw base::InputError({{"strategy.framework",
                            base::quoted(profile.name) + " has no program that a batch script could start",
-                           "write megatron, torchtitan, deepspeed, torch or transformers (Accelerate)",
+                           "write megatron, torchtitan, deepspeed, jax, torch or transformers (Accelerate)",
                            {}}});
 }
 

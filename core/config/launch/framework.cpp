@@ -30,7 +30,8 @@ std::vector<std::string> pieces(std::string_view command) {
 }  // namespace
 
 std::span<const Framework* const> frameworks() {
-  static constexpr std::array kAll{&kMegatron, &kMegatronBridge, &kTorchtitan, &kDeepspeed, &kAccelerate, &kNemo};
+  static constexpr std::array kAll{&kMegatron,   &kMegatronBridge, &kTorchtitan, &kDeepspeed,
+                                   &kAccelerate, &kMaxtext,        &kNemo};
   return kAll;
 }
 

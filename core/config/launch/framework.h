@@ -29,7 +29,7 @@ struct Framework {
   void (*read)(Import&) = nullptr;                       // fills the Job's keys
 };
 
-extern const Framework kMegatron, kMegatronBridge, kNemo, kTorchtitan, kDeepspeed, kAccelerate;
+extern const Framework kMegatron, kMegatronBridge, kNemo, kTorchtitan, kDeepspeed, kAccelerate, kMaxtext;
 std::span<const Framework* const> frameworks();
 /// {"megatron", "torchtitan", ...}: all, or those whose files are read as well.
 std::vector<std::string> framework_names(bool imported_alone = false);

@@ -116,7 +116,8 @@ void name_model(Settings& keys, const spec::Model& model, const Value& given, co
   const bool base = said && said->kind == Value::Kind::map;
   for (const std::string& name : catalogue.names(Catalogue::Kind::model)) {
     Faults faults;
-    const spec::Model known = catalogue.model(scalar(name), "model", faults);
+    spec::Model known = catalogue.model(scalar(name), "model", faults);
+    if (model.max_positions == 0 && model.ropes()) known.max_positions = 0;  // not stated, and nothing hangs on it
     if (!faults.empty() || shape_of(model) != shape_of(known)) continue;
     std::erase_if(keys.all(), [](const Setting& key) { return key.name.starts_with("model."); });
     Settings named;
@@ -143,7 +144,7 @@ Imported import_job(const Framework& framework, const std::string& path, const V
                     const std::vector<std::string>& ignored, const Catalogue& on) {
   const Catalogue catalogue = on.remembering();
   const Correspondence table = read_correspondence(catalogue, framework.table);
-  Import i{table, catalogue, framework.parse(path), 0, 1, ignored, {}, {}, {}, 0};
+  Import i{table, catalogue, framework.parse(path), 0, 1, 1, ignored, {}, {}, {}, 0};
   Value cluster = flags;
   unify(i);
   for (const char* option : {"nnodes", "num_machines"}) {
@@ -153,7 +154,10 @@ Imported import_job(const Framework& framework, const std::string& path, const V
   i.gpus = gpus_of(cluster, catalogue);
   i.ranks_of_a_replica = replica_of(flags);
   Value given = flags;
-  if (i.gpus > 0) use_part_of_nodes(i, std::stoll(flattened(cluster).text("cluster.nodes", "1")), given);
+  if (i.gpus > 0) {
+    i.nodes = std::stoll(flattened(cluster).text("cluster.nodes", "1"));
+    use_part_of_nodes(i, i.nodes, given);
+  }
   framework.read(i);
   refuse_strange(i, path);
   account_for_rest(i);

@@ -171,7 +171,7 @@ class Lexer {
   void end_word() {
     if (!in_word_) return;
     in_word_ = false;
-    if (const std::size_t equals = assignment(); equals != std::string::npos) {
+    if (const std::size_t equals = assignment(); equals != std::string::npos && begins_command()) {
       variables_[word_.text.substr(0, equals)] = word_.text.substr(equals + 1);
     } else if (holds_words()) {
       for (ShellWord& inner : Lexer(word_.text, word_.where).words()) {
@@ -191,6 +191,18 @@ class Lexer {
   void end_command() {
     end_word();
     if (!out_.empty() && !out_.back().ends_command) out_.push_back({"", at_, true});
+  }
+  /// Whether nothing but what takes variables stands in front: NAME=value behind a program is its argument, and a word
+  /// of an array.
+  bool begins_command() const {
+    if (depth_ > 0) return false;
+    for (std::size_t i = out_.size(); i-- > 0 && !out_[i].ends_command;) {
+      const std::string& text = out_[i].text;
+      if (text != "export" && text != "declare" && text != "local" && text != "readonly" && text != "env" &&
+          !text.starts_with('-'))
+        return false;
+    }
+    return true;
   }
   /// Where the "=" of NAME=value is.
   std::size_t assignment() const {

@@ -7,21 +7,13 @@
 
 #include "core/base/text.h"
 #include "core/config/launch/framework.h"
+#include "core/config/launch/same_shape.h"
 #include "core/spec/layer_cuts.h"
 
 namespace config::launch {
 namespace {
 
 const std::string kParallel = "parallelism.";
-
-/// Equal but for the name and how far positions are meant to reach.
-bool same_shape(spec::Model a, const spec::Model& b) {
-  a.name = b.name;
-  a.max_positions = b.max_positions;
-  a.qkv_bias = a.has_qkv_bias() == b.has_qkv_bias() ? b.qkv_bias : a.qkv_bias;
-  a.proj_bias = a.has_proj_bias() == b.has_proj_bias() ? b.proj_bias : a.proj_bias;
-  return a == b;
-}
 
 void write_flavor(Export& e) {
   Faults faults;

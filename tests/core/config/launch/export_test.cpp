@@ -75,6 +75,12 @@ TEST(ExportedJob, OneJobAsAccelerateSaysIt) {
   testing_support::expect_golden("launch_accelerate.txt", text_of(export_job(tree, catalogue(), "accelerate-fsdp")));
 }
 
+TEST(ExportedJob, OneJobAsMaxtextSaysIt) {
+  const config::Value tree =
+      job("tp: 2, sp: true, cp: 2, cp_kind: all_gather, zero: 3, shard: 4, recompute: full, framework: jax");
+  testing_support::expect_golden("launch_maxtext.txt", text_of(export_job(tree, catalogue(), "maxtext")));
+}
+
 TEST(ExportedJob, SlurmWrapsTheFrameworkOfTheJob) {
   testing_support::expect_golden("launch_slurm.txt",
                                  text_of(export_job(job("zero: 3, framework: torchtitan"), catalogue(), "slurm")));
@@ -178,7 +184,7 @@ TEST(ExportedJob, PositionsThatAreNotStatedReachAsFarAsTheSequence) {
 }
 
 TEST(ExportedJob, WhatIsNoOptionAnywhereIsRefusedByItsKey) {
-  for (const char* to : {"megatron", "torchtitan", "deepspeed", "accelerate-fsdp"}) {
+  for (const char* to : {"megatron", "torchtitan", "deepspeed", "accelerate-fsdp", "maxtext"}) {
     EXPECT_NE(refusal(job("zero: 3, lora: {rank: 16, targets: [qkv]}"), to).find("strategy.lora.rank"),
               std::string::npos)
         << to;

@@ -31,6 +31,12 @@ TEST(ShellWords, VariablesOfTheScriptAreFilledIn) {
   EXPECT_EQ(words("run $DATA ${A[@]}"), "run $DATA ${A[@]} ;");  // not set here
 }
 
+TEST(ShellWords, BehindAProgramAndInAnArrayNamesWithValuesAreWords) {
+  EXPECT_EQ(words("A=1 B=2 run a=$A b=$B"), "run a=1 b=2 ;");
+  EXPECT_EQ(words("export A=1\nenv B=2 run c=$A$B"), "export ; env run c=12 ;");
+  EXPECT_EQ(words("ARGS=(a=1 b=2)\nrun"), "a=1 b=2 ; run ;");
+}
+
 TEST(ShellWords, ArithmeticOfWhatTheScriptSetsIsComputed) {
   EXPECT_EQ(words("MBS=2\nGBS=$((MBS*8*4))\nrun --gbs $GBS"), "run --gbs 64 ;");
   EXPECT_EQ(words("A=7\nrun $(( $A / 2 + ${A} % 4 - (1 - 3) )) \"$((A))x\""), "run 8 7x ;");  // 3 + 3 + 2
