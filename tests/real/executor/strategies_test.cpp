@@ -35,7 +35,15 @@ TEST(Strategies, RecomputationByModule) {
     j.strategy.recompute.kind = Kind::selective;
     j.strategy.recompute.modules = {.core_attn = true, .layernorm = true, .mlp = true};
   };
-  expect_the_same(kDense, {{"norms and feed-forward", {}, modules}, {"on two ranks", {.tp = 2, .sp = true}, modules}});
+  const auto stopped = [&](spec::Job& j) {  // in front of the feed-forward's last matmul, as JAX computes it again
+    modules(j);
+    j.framework.stops_recompute = true;
+  };
+  expect_the_same(kDense, {{"norms and feed-forward", {}, modules},
+                           {"on two ranks", {.tp = 2, .sp = true}, modules},
+                           {"up to the last matmul", {}, stopped},
+                           {"up to there on two ranks", {.tp = 2, .sp = true}, stopped},
+                           {"up to there, sharded", {.dp = 2, .zero = 3}, stopped}});
 }
 
 TEST(Strategies, RecomputationByOperators) {
