@@ -117,7 +117,13 @@ void place_domain(Job& job, Filler& filler) {
 
 void fill_imbalance(Job& job, Filler& filler) {
   Strategy& s = job.strategy;
-  if (s.moe_routing.empty()) return;
+  if (s.moe_routing.empty()) {
+    const bool told = s.moe_imbalance_given || s.moe_capacity_factor || s.ep == 1 || !job.model.moe;
+    if (!told)
+      filler.tell("moe_imbalance", "1",
+                  "as many tokens for every rank of ep; a router left to itself gives the hottest more");
+    return;
+  }
   s.moe_imbalance = routed_imbalance(s.moe_routing, s.ep);
   filler.tell("moe_imbalance", std::to_string(s.moe_imbalance), "hottest of ep ranks by moe_routing");
 }

@@ -129,7 +129,8 @@ struct Strategy {
   int ep = 1, etp = 1;
   bool etp_given = false;  // otherwise resolve() may choose
   std::optional<double> moe_capacity_factor;
-  double moe_imbalance = 1;         // tokens of the hottest expert-parallel rank over the mean
+  double moe_imbalance = 1;  // tokens of the hottest expert-parallel rank over the mean
+  bool moe_imbalance_given = false;
   std::vector<double> moe_routing;  // tokens of each expert; resolve() makes moe_imbalance of them
   MoeDispatcher moe_dispatcher = MoeDispatcher::alltoall;
   bool moe_dispatcher_given = false;  // otherwise resolve() may choose

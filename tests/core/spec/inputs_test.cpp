@@ -179,6 +179,7 @@ TEST(Inputs, NameEveryRateOfTheFramework) {
                                                "vocab_multiple",
                                                "optimizer_passes",
                                                "accumulates_whole",
+                                               "compiles",
                                                "compiles_head",
                                                "pads_latent_values",
                                                "written_gelu",

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/core/spec/small_job.h"
 
 namespace spec {
@@ -203,6 +205,23 @@ TEST(Resolve, GradientsStayInFp16WhereTheFrameworkKeepsThemSo) {
   EXPECT_EQ(gradients(true, Dtype::fp16), Dtype::fp16);
   EXPECT_EQ(gradients(true, Dtype::bf16), Dtype::fp32);
   EXPECT_EQ(gradients(false, Dtype::fp16), Dtype::fp32);
+}
+
+TEST(Resolve, EvenLoadsOfExpertsAreToldWhereTheJobSaysNothingOfThem) {
+  const auto told = [](const auto& with) {
+    Job job = small_job();
+    job.model.moe = Moe{.experts = 8, .top_k = 2, .ffn = 512};
+    job.strategy.ep = 2;
+    with(job);
+    const Job resolved = resolve(job);
+    return std::ranges::any_of(resolved.assumptions,
+                               [](const auto& a) { return a.starts_with("moe_imbalance: 1 (as"); });
+  };
+  EXPECT_TRUE(told([](Job&) {}));
+  EXPECT_FALSE(told([](Job& j) { j.strategy.moe_imbalance_given = true; }));
+  EXPECT_FALSE(told([](Job& j) { j.strategy.moe_capacity_factor = 1; }));  // which decides what is computed
+  EXPECT_FALSE(told([](Job& j) { j.strategy.ep = 1; }));                   // one rank has them all
+  EXPECT_FALSE(told([](Job& j) { j.model.moe.reset(), j.strategy.ep = 1; }));
 }
 
 TEST(Resolve, ShardedGradientsStayInBf16WhereTheFrameworkKeepsThemSo) {
