@@ -1,14 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/config/launch/shell_words.h"
 
+#include <algorithm>
+#include <array>
 #include <cctype>
 #include <map>
 #include <optional>
+#include <string_view>
 
 #include "core/config/launch/shell_arithmetic.h"
 
 namespace config::launch {
 namespace {
+
+constexpr std::array<std::string_view, 5> kDeclare{"export", "declare", "typeset", "local", "readonly"};
+/// What a command stands behind.
+constexpr std::array<std::string_view, 10> kBefore{"env",   "if",    "then", "else", "elif",
+                                                   "while", "until", "do",   "{",    "!"};
+bool among(const auto& names, std::string_view word) { return std::ranges::find(names, word) != names.end(); }
 
 bool is_name_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
@@ -60,17 +69,28 @@ class Lexer {
     }
   }
 
-  /// NAME=( begins an array, whose words are words like others.
+  /// NAME=( begins an array, whose words are words like others. What nothing opens ends a pattern of case.
   void parenthesis(char c) {
     if (c == '(' && in_word_ && word_.text.ends_with('=')) {
       in_word_ = false;
       ++depth_;
-    } else if (c == ')' && depth_ > 0) {
-      end_word();
+      return;
+    }
+    if (c == '(' && peek() == ')' && in_word_ && !word_.text.ends_with('$')) {
+      next();  // the name of a function
+      in_word_ = false;
+      return;
+    }
+    end_word();
+    if (c == '(') {
+      ++open_;
+    } else if (open_ > 0) {
+      --open_;
+    } else if (depth_ > 0) {
       --depth_;
       end_command();
     } else {
-      end_word();
+      while (!out_.empty() && !out_.back().ends_command) out_.pop_back();
     }
   }
 
@@ -93,8 +113,10 @@ class Lexer {
       if (quote == '"' && peek() == '$') {
         word_.text += variable();
       } else {
-        if (quote == '"' && peek() == '\\' && pos_ + 1 < text_.size()) next();
-        word_.text += next();
+        const bool escaped = quote == '"' && peek() == '\\' && pos_ + 1 < text_.size();
+        if (escaped) next();
+        const char c = next();
+        if (!escaped || c != '\n') word_.text += c;  // a line that goes on
       }
     }
     if (pos_ >= text_.size()) {
@@ -196,11 +218,11 @@ class Lexer {
   /// of an array.
   bool begins_command() const {
     if (depth_ > 0) return false;
-    for (std::size_t i = out_.size(); i-- > 0 && !out_[i].ends_command;) {
-      const std::string& text = out_[i].text;
-      if (text != "export" && text != "declare" && text != "local" && text != "readonly" && text != "env" &&
-          !text.starts_with('-'))
-        return false;
+    auto word = std::find_if(out_.rbegin(), out_.rend(), [](const ShellWord& w) { return w.ends_command; }).base();
+    bool declares = false;  // names without a value may stand between
+    for (; word != out_.end(); ++word) {
+      declares |= among(kDeclare, word->text);
+      if (!declares && !among(kBefore, word->text) && !word->text.starts_with('-')) return false;
     }
     return true;
   }
@@ -217,7 +239,8 @@ class Lexer {
   std::string_view text_;
   std::size_t pos_ = 0;
   base::Where at_{"", 1, 1};
-  int depth_ = 0;
+  int depth_ = 0;  // of arrays
+  int open_ = 0;   // parentheses of others
   bool in_word_ = false;
   ShellWord word_;
   std::map<std::string, std::string> variables_;

@@ -37,6 +37,24 @@ TEST(ShellWords, BehindAProgramAndInAnArrayNamesWithValuesAreWords) {
   EXPECT_EQ(words("ARGS=(a=1 b=2)\nrun"), "a=1 b=2 ; run ;");
 }
 
+TEST(ShellWords, BehindAKeywordAPatternOrADeclarationNamesWithValuesAreVariables) {
+  EXPECT_EQ(words("if [ x ]; then A=1; else A=2; fi\nrun $A"), "if [ x ] ; then ; else ; fi ; run 2 ;");
+  EXPECT_EQ(words("for i in 1 2; do A=3; done\nf() { B=4; }\nrun $A$B"), "for i in 1 2 ; do ; done ; { ; } ; run 34 ;");
+  EXPECT_EQ(words("export A B=2\nlocal -r C=3\nrun $B$C"), "export A ; local -r ; run 23 ;");
+  EXPECT_EQ(words("case $1 in\n --tp) A=1; shift ;;\n a|b) A=2 ;;\nesac\nrun $A"),
+            "case $1 in ; shift ; a ; esac ; run 2 ;");
+  EXPECT_EQ(words("run -e A=1 env B=2\nrun $A$B"), "run -e A=1 env B=2 ; run $A$B ;");  // a program's, both
+}
+
+TEST(ShellWords, ParenthesesOfACommandInsideEndNeitherAnArrayNorACommand) {
+  EXPECT_EQ(words("A=( --a $(x) --b 2 )\nrun $(y (z) w) a=1"), "--a $ x --b 2 ; run $ y z w a=1 ;");
+}
+
+TEST(ShellWords, ALineThatGoesOnInsideOfDoubleQuotesIsOne) {
+  EXPECT_EQ(shell_words("sh -c \"run \\\n --tp 2\"", "run.sh").size(), 6u);  // sh, -c, run, --tp, 2
+  EXPECT_EQ(words("A=\"a\\\nb\"\nrun $A"), "run ab ;");
+}
+
 TEST(ShellWords, ArithmeticOfWhatTheScriptSetsIsComputed) {
   EXPECT_EQ(words("MBS=2\nGBS=$((MBS*8*4))\nrun --gbs $GBS"), "run --gbs 64 ;");
   EXPECT_EQ(words("A=7\nrun $(( $A / 2 + ${A} % 4 - (1 - 3) )) \"$((A))x\""), "run 8 7x ;");  // 3 + 3 + 2
