@@ -11,6 +11,7 @@
 #include "reports/json.h"
 #include "reports/perfetto.h"
 #include "sim/advice.h"
+#include "sim/memory/mends.h"
 #include "sim/predict.h"
 #include "sim/search/search.h"
 
@@ -62,7 +63,11 @@ Answer predict(const Job& job) {
   return {std::move(outcome.prediction), std::move(outcome.trace)};
 }
 
-Prediction predict_time(const Job& job) { return sim::predict(job, sim::Detail::chains).prediction; }
+Prediction predict_time(const Job& job) {
+  Prediction out = sim::predict(job, sim::Detail::chains).prediction;
+  if (!out.fits) out.mends = sim::changes_that_fit(job);
+  return out;
+}
 
 std::string json(const Prediction& prediction) { return reports::json(prediction); }
 

@@ -6,8 +6,8 @@
 
 namespace sim {
 
-/// Prices what would make the job fit (mend_prices.h) and warns where the host sets the pace (host_bound.h). REQUIRES:
-/// the prediction is predict()'s of this job.
+/// Finds and prices what would make the job fit (mend_prices.h) and warns where the host sets the pace (host_bound.h).
+/// REQUIRES: the prediction is predict()'s of this job.
 void advise(const spec::Job&, result::Prediction&);
 
 }  // namespace sim

@@ -9,6 +9,7 @@
 
 #include "core/base/fault.h"
 #include "core/base/parallel.h"
+#include "sim/memory/mends.h"
 #include "sim/predict.h"
 
 namespace sim {
@@ -54,6 +55,7 @@ ComparisonRow predicted(Candidate candidate) {
   if (!candidate.sound) return row;
   try {
     row.prediction = predict(*candidate.sound, Detail::chains).prediction;
+    if (!row.prediction.fits) row.prediction.mends = changes_that_fit(*candidate.sound);
     row.status = row.prediction.fits ? Status::fits : Status::does_not_fit;
   } catch (const base::InputError& error) {
     row.refusal = error.faults.front().field + ": " + error.faults.front().what;

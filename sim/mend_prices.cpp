@@ -25,7 +25,7 @@ std::optional<double> step_time_s(const spec::Job& job) {
 }  // namespace
 
 void price_mends(const spec::Job& job, result::Prediction& p) {
-  if (p.mends.empty()) return;
+  if (p.fits) return;
   const std::vector<FittingChange> changes = fitting_changes(job);
   std::vector<std::optional<double>> times(changes.size());
   base::parallel_for(changes.size(), [&](std::size_t i) { times[i] = step_time_s(changes[i].job); });

@@ -7,9 +7,9 @@
 
 namespace sim {
 
-/// Predicts the job of each of `mends`, fills in `mend_step_times_s` and puts both in order, the shortest step first.
-/// Drops those whose step cannot be simulated. Up to four predictions more, so predict() leaves it to those that show
-/// them; nothing where the job fits. REQUIRES: the prediction is predict()'s of this job.
+/// Fills in `mends` (memory/mends.h) and `mend_step_times_s`, the shortest step first. Drops those whose step cannot be
+/// simulated. A dozen plans and up to four predictions more, so predict() leaves it to those that show them; nothing
+/// where the job fits. REQUIRES: the prediction is predict()'s of this job.
 void price_mends(const spec::Job&, result::Prediction&);
 
 }  // namespace sim

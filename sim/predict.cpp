@@ -9,7 +9,6 @@
 #include "sim/memory/footprint.h"
 #include "sim/memory/host_footprint.h"
 #include "sim/memory/ledger.h"
-#include "sim/memory/mends.h"
 #include "sim/pricing/flatten.h"
 #include "sim/pricing/prices.h"
 #include "sim/serving.h"
@@ -25,7 +24,6 @@ Outcome predict(const spec::Job& job, Detail detail) {
   out.trace = simulate(plan, input);
   out.prediction = account(job, input, out.trace, footprints(plan, job));
   if (job.training.serves()) add_serving(job, plan, out.prediction);
-  if (!out.prediction.fits) out.prediction.mends = changes_that_fit(job);
   if (detail == Detail::chains) return out;
   for (const plan::Role& role : plan.roles) {
     out.trace.memory.push_back(timeline(plan, role, out.trace, tracks_of(out.trace, role)));

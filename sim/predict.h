@@ -21,8 +21,8 @@ enum class Detail {
   chains      // kernels without a gap in one span (sim/engine/chains.h), no memory over time: a quarter of the time
 };
 
-/// Predicts one step; the prediction is the same in every detail but for picoseconds. REQUIRES: check(job).empty() and
-/// resolved (config::read_job does both).
+/// Predicts one step; the prediction is the same in every detail but for picoseconds. What would make the job fit is
+/// left to those that show it (advice.h). REQUIRES: check(job).empty() and resolved (config::read_job does both).
 Outcome predict(const spec::Job&, Detail = Detail::operators);
 
 /// What a search asks of the thousands that it looks at: Prediction's fields of these names, and its pace.
