@@ -25,29 +25,44 @@ void for_each_step(const trace::Trace& trace, const EngineInput& in, std::size_t
 /// When so many operators had ended, whichever they were.
 class Ended {
  public:
-  Ended(const trace::Trace& trace, const EngineInput& in, std::size_t first) : operators_(trace.streams) {
+  Ended(const trace::Trace& trace, const EngineInput& in, std::size_t first)
+      : trace_(trace), first_(first), operators_(trace.streams) {
     for_each_step(trace, in, first, [&](const Step& step) { operators_[step.stream].push_back(step.operators); });
     for (int s = 0; s < trace.streams; ++s) {
-      const std::vector<trace::Span>& spans = trace.tracks[first + s].spans;
-      for (std::size_t i = 0; i < spans.size(); ++i)
-        all_.push_back({spans[i].end, spans[i].start, s, static_cast<std::int32_t>(i)});
+      if (!operators_[s].empty()) heads_.push_back(completion(s, 0));
     }
-    std::sort(all_.begin(), all_.end());
   }
 
   /// The completion by which `count` had. Asked for counts that grow. REQUIRES: as many are issued.
   const Completion& of(std::int64_t count) {
-    while (ended_ < count) {
-      const Completion& next = all_[next_++];
-      ended_ += operators_[next.stream][next.index];
-    }
-    return all_[next_ - 1];
+    while (ended_ < count) pass();
+    return last_;
   }
 
  private:
+  Completion completion(std::int32_t stream, std::int32_t index) const {
+    const trace::Span& span = trace_.tracks[first_ + stream].spans[index];
+    return {span.end, span.start, stream, index};
+  }
+
+  void pass() {
+    const auto next = std::min_element(heads_.begin(), heads_.end());
+    last_ = *next;
+    const std::vector<std::uint16_t>& operators = operators_[last_.stream];
+    ended_ += operators[last_.index];
+    const std::int32_t behind = last_.index + 1;
+    if (static_cast<std::size_t>(behind) < operators.size()) {
+      *next = completion(last_.stream, behind);
+    } else {
+      heads_.erase(next);
+    }
+  }
+
+  const trace::Trace& trace_;
+  std::size_t first_;
   std::vector<std::vector<std::uint16_t>> operators_;  // of each span, by stream
-  std::vector<Completion> all_;
-  std::size_t next_ = 0;
+  std::vector<Completion> heads_;                      // of each stream the next to end: streams are FIFO
+  Completion last_;
   std::int64_t ended_ = 0;
 };
 
