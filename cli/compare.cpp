@@ -123,7 +123,7 @@ Operand job_operands() {
 }  // namespace
 
 result::Comparison compared(const Arguments& args) {
-  const config::Catalogue catalogue = config::Catalogue::find();
+  const config::Catalogue catalogue = config::Catalogue::find().remembering();
   const std::vector<Combination> variations = combinations(cli::variations(args));
   check_operands(args);
   std::vector<sim::Candidate> all;

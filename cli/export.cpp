@@ -62,7 +62,7 @@ int run_export(const Arguments& args) {
     throw base::InputError(
         {{"--to", "is missing", "name a framework: --to megatron; `forerun export --help` shows all", {}}});
   }
-  const config::Catalogue catalogue = config::Catalogue::find();
+  const config::Catalogue catalogue = config::Catalogue::find().remembering();
   const config::Value tree = job_tree(args, catalogue, 0);
   config::launch::Launch launch;
   try {

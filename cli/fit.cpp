@@ -90,7 +90,7 @@ std::vector<sim::Size> asked(std::vector<sim::Size> all, const Arguments& args) 
 }
 
 int run_fit(const Arguments& args) {
-  const config::Catalogue catalogue = config::Catalogue::find();
+  const config::Catalogue catalogue = config::Catalogue::find().remembering();
   const config::Value tree = job_tree(args, catalogue, 0);
   const spec::Job job = job_of(tree, args, catalogue);
   const std::vector<sim::Size> sizes = asked(sim::sizes_of(job), args);

@@ -175,7 +175,7 @@ int run_plan(const Arguments& args) {
   check_html(args);
   sim::PurchaseOptions options;
   options.threads = number_of(args, "--threads", 0u, 0u, kMostThreads);
-  const config::Catalogue catalogue = config::Catalogue::find();
+  const config::Catalogue catalogue = config::Catalogue::find().remembering();
   const Question question = question_of(args, catalogue);
   ProgressBar bar("percent of the searches");
   const Interruption interruption;

@@ -195,7 +195,7 @@ int run_scale(const Arguments& args) {
   const std::vector<int> counts = gpu_counts(args.get(kGpus), kGpus);
   refuse_what_only_a_search_reads(args);
   const std::vector<ScalingKind> kinds = kinds_of(args);
-  const config::Catalogue catalogue = config::Catalogue::find();
+  const config::Catalogue catalogue = config::Catalogue::find().remembering();
   const Base base = base_of(args, catalogue, counts);
   result::Scaling answer{.job = base.title, .searched = args.has(kSearch), .curves = {}, .notes = {}};
   answer.efficiency = number_of(args, kEfficiency, 0.8, 0.0, 1.0);

@@ -84,7 +84,7 @@ std::optional<result::Search> searched(const Arguments& args) {
                              "add --price 2.5, for an hour of one GPU",
                              {}}});
   }
-  const config::Catalogue catalogue = config::Catalogue::find();
+  const config::Catalogue catalogue = config::Catalogue::find().remembering();
   const config::Value tree = job_tree(args, catalogue, 0);
   const config::OpenJob open = open_job(tree, args, catalogue);
   ProgressBar bar("steps of the search");
