@@ -215,7 +215,8 @@ result::Prediction account(const spec::Job& job, const EngineInput& in, const tr
   out.fits = most.fits();
   if (!out.fits) out.attack = worst_category(out.stages[most.role]);
   if (job.strategy.offload.any()) add_host(job, plan, out);
-  out.provenance = provenance(job, plan);
+  Origins from = origins(job, plan);
+  out.provenance = std::move(from.numbers);
   out.warnings = spec::warnings(job);
   if (is_tight(most.peak, most.capacity)) {
     out.warnings.push_back("fits with " + base::human(base::Bytes(static_cast<double>(most.capacity - most.peak))) +
@@ -228,7 +229,7 @@ result::Prediction account(const spec::Job& job, const EngineInput& in, const tr
                            (job.simulation.unfold ? "" : ", operator by operator; exact with simulation.unfold: true"));
   }
   for (std::string& line : condition_warnings(plan, job)) out.warnings.push_back(std::move(line));
-  for (std::string& line : extrapolated_collectives(job, plan)) out.warnings.push_back(std::move(line));
+  for (std::string& line : from.extrapolated) out.warnings.push_back(std::move(line));
   out.settings = facts_of(job);
   out.settings.emplace_back("training.optimizer", spec::name(job.training.optimizer));
   out.settings.emplace_back("strategy.framework", job.framework.name);

@@ -19,9 +19,10 @@ std::vector<Family> families(const spec::Job& job, const plan::Plan& plan, const
   std::vector<Family> out(plan.works.size());
   for (const int kind : plan::kinds_of(plan, role, job.cluster)) {
     const spec::Cluster cluster = job.cluster.of_kind(kind);
+    const Paths paths(cluster);
     const Device device = slowest_of(cluster.node, plan.axes.ranks * plan.pp);
     for (std::size_t w = 0; w < out.size(); ++w) {
-      Family family = family_of(plan.works[w], cluster, device, job.uncertainty, job.network.algorithm);
+      Family family = family_of(plan.works[w], paths, device, job.uncertainty, job.network.algorithm);
       if (out[w].name.empty() || family.time > out[w].time) out[w] = std::move(family);
     }
   }

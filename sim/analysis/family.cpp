@@ -46,8 +46,8 @@ Family of_network(const W& w, const NetworkPrice& cost, const spec::Cluster& clu
 
 }  // namespace
 
-Family family_of(const plan::Work& work, const spec::Cluster& cluster, const Device& device,
-                 const spec::Uncertainty& uncertainty, spec::Algorithm algorithm) {
+Family family_of(const plan::Work& work, const Paths& paths, const Device& device, const spec::Uncertainty& uncertainty,
+                 spec::Algorithm algorithm) {
   return std::visit(
       [&](const auto& w) -> Family {
         using W = std::decay_t<decltype(w)>;
@@ -57,9 +57,9 @@ Family family_of(const plan::Work& work, const spec::Cluster& cluster, const Dev
           return {"copies and files", base::Seconds(static_cast<double>(w.bytes) / static_cast<double>(w.rate)),
                   uncertainty.copies};
         } else if constexpr (std::is_same_v<W, plan::Collective>) {
-          return of_network(w, price(w, cluster, algorithm), cluster, uncertainty);
+          return of_network(w, price(w, paths, algorithm), paths.cluster(), uncertainty);
         } else if constexpr (std::is_same_v<W, plan::Transfer>) {
-          return of_network(w, price(w, cluster), cluster, uncertainty);
+          return of_network(w, price(w, paths), paths.cluster(), uncertainty);
         } else {
           const Price cost = price(w, device);
           return {name_of(w), cost.time, cost.residual * (outside_fit(w) ? uncertainty.outside_fit : 1)};

@@ -5,10 +5,10 @@
 #include <string>
 
 #include "core/plan/work.h"
-#include "core/spec/cluster.h"
 #include "core/spec/network_algorithm.h"
 #include "core/spec/uncertainty.h"
 #include "sim/cost/price.h"
+#include "sim/network/path.h"
 
 namespace sim {
 
@@ -21,7 +21,7 @@ struct Family {
 
 /// The residual counts `outside_fit` times beyond the shapes that the curve was fitted to (docs/prices.md): matmuls
 /// with a side below 256; flash attention of fewer than 256 or more than 40,000 tokens, or of heads wider than 128;
-/// every convolution; collectives of sizes that the curve does not cover. REQUIRES: device is of cluster.node.
-Family family_of(const plan::Work&, const spec::Cluster&, const Device&, const spec::Uncertainty&, spec::Algorithm);
+/// every convolution; collectives of sizes that the curve does not cover. REQUIRES: device is of the paths' cluster.
+Family family_of(const plan::Work&, const Paths&, const Device&, const spec::Uncertainty&, spec::Algorithm);
 
 }  // namespace sim

@@ -35,7 +35,7 @@ class Collector {
  public:
   /// Of all works of the plan on that kind of node.
   Collector(const spec::Job& job, const plan::Plan& plan, int kind)
-      : cluster_(job.cluster.of_kind(kind)), node_(cluster_.node), algorithm_(job.network.algorithm) {
+      : cluster_(job.cluster.of_kind(kind)), node_(cluster_.node), paths_(cluster_), algorithm_(job.network.algorithm) {
     for (const plan::Work& work : plan.works) {
       std::visit([&](const auto& w) { add(w); }, work);
     }
@@ -70,7 +70,7 @@ class Collector {
   }
   void add(const plan::Collective& w) {
     if (w.group.size == 1) return;
-    const spec::PathCurve* ruling = price(w, cluster_, algorithm_).curve;
+    const spec::PathCurve* ruling = price(w, paths_, algorithm_).curve;
     if (w.group.per_domain > 1) note_path(node_.links, w.kind, w.bytes, ruling);
     if (w.group.domains > 1) note_path(cluster_.fabric.calibration, w.kind, w.bytes, ruling);
     if (!w.by_library) return;
@@ -116,6 +116,7 @@ class Collector {
 
   const spec::Cluster cluster_;
   const spec::Node& node_;  // of it
+  const Paths paths_;
   const spec::Algorithm algorithm_;
   std::set<std::string> seen_;
   std::map<std::string, spec::Covered> beyond_;
@@ -124,24 +125,18 @@ class Collector {
 
 }  // namespace
 
-std::vector<std::string> extrapolated_collectives(const spec::Job& job, const plan::Plan& plan) {
-  std::vector<std::string> out;
+Origins origins(const spec::Job& job, const plan::Plan& plan) {
+  Origins out;
   for (int kind = 0; kind < job.cluster.kinds(); ++kind) {
-    for (std::string& line : Collector(job, plan, kind).extrapolated()) add_new(out, std::move(line));
-  }
-  return out;
-}
-
-std::vector<result::Provenance> provenance(const spec::Job& job, const plan::Plan& plan) {
-  std::vector<result::Provenance> out;
-  for (int kind = 0; kind < job.cluster.kinds(); ++kind) {
-    for (result::Provenance& number : Collector(job, plan, kind).take()) add_new(out, std::move(number));
+    Collector of_kind(job, plan, kind);
+    for (std::string& line : of_kind.extrapolated()) add_new(out.extrapolated, std::move(line));
+    for (result::Provenance& number : of_kind.take()) add_new(out.numbers, std::move(number));
     const spec::Node& node = job.cluster.node_of(kind);
-    add_new(out, {"clocks under load on " + node.gpu.name, "assumed", node.calibration.power.source});
+    add_new(out.numbers, {"clocks under load on " + node.gpu.name, "assumed", node.calibration.power.source});
   }
-  out.push_back({"host and runtime of " + job.framework.name, "assumed", job.framework.source});
+  out.numbers.push_back({"host and runtime of " + job.framework.name, "assumed", job.framework.source});
   if (job.strategy.offload.updates_on_host()) {
-    out.push_back({"optimizer on the host under " + job.framework.name, "assumed", job.framework.source});
+    out.numbers.push_back({"optimizer on the host under " + job.framework.name, "assumed", job.framework.source});
   }
   return out;
 }

@@ -11,10 +11,13 @@
 
 namespace sim {
 
-std::vector<result::Provenance> provenance(const spec::Job&, const plan::Plan&);
+struct Origins {
+  std::vector<result::Provenance> numbers;
+  /// Collectives whose sizes their curve was not fitted to, in words for a warning; nothing where a calibration file
+  /// does not tell (`covered`).
+  std::vector<std::string> extrapolated;
+};
 
-/// Collectives whose sizes their curve was not fitted to, in words for a warning; nothing where a calibration file does
-/// not tell (`covered`).
-std::vector<std::string> extrapolated_collectives(const spec::Job&, const plan::Plan&);
+Origins origins(const spec::Job&, const plan::Plan&);
 
 }  // namespace sim

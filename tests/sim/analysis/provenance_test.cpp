@@ -34,7 +34,7 @@ spec::Job experts(spec::MoeDispatcher dispatcher, int per_node) {
 std::map<std::string, std::string> calls(const spec::Job& job) {
   const std::string_view said = "calls of experts' exchanges over ";
   std::map<std::string, std::string> out;
-  for (const result::Provenance& one : sim::provenance(job, plan::build(job))) {
+  for (const result::Provenance& one : sim::origins(job, plan::build(job)).numbers) {
     if (!one.what.starts_with(said)) continue;
     EXPECT_EQ(one.kind, "assumed");
     out[one.what.substr(said.size())] = one.source;
