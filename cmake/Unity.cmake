@@ -6,7 +6,7 @@
 set(FORERUN_FILES_OF_A_UNIT 10 CACHE STRING "files that are compiled together")
 mark_as_advanced(FORERUN_FILES_OF_A_UNIT)
 # A file each for a launcher, a library, an action, a table of points or a command, which call the same things by the same names.
-set(forerun_by_itself "/launch/(deepspeed|maxtext|maxtext_import|megatron|torchtitan)\\.cpp$|/kernels/vendor/\
+set(forerun_by_itself "/launch/(deepspeed|maxtext|maxtext_file|maxtext_import|megatron|torchtitan)\\.cpp$|/kernels/vendor/\
 |/real/executor/actions/(gathered|latent|linear|multi_token|ring|ring_at_once|ulysses)\\.cpp$|/real/gpu/bench/|/real/worker/")
 
 # Sets `out` to the name of the unit of each of the files, in their order: folder and number.

@@ -137,7 +137,11 @@ std::optional<std::int64_t> Import::number(const std::string& option) {
   if (!value) return std::nullopt;
   const auto out = value->kind == Value::Kind::scalar ? base::number_in<std::int64_t>(value->text) : std::nullopt;
   if (out) return out;
-  refuse(option, base::quoted(text_of(*value)) + " is no whole number", "write a number");
+  if (is_variable(*value)) {
+    refuse_variable(*this, option);
+  } else {
+    refuse(option, base::quoted(text_of(*value)) + " is no whole number", "write a number");
+  }
   return std::nullopt;
 }
 
@@ -176,7 +180,8 @@ void read_keys(Import& i) {
 }
 
 void account_for_rest(Import& i) {
-  const std::vector<std::string> known = options_of_keys(i.table);
+  std::vector<std::string> known = options_of_keys(i.table);
+  known.insert(known.end(), i.also_known.begin(), i.also_known.end());
   for (const Setting& option : std::vector<Setting>(i.options.all())) {
     if (option.taken) continue;
     if (listed(i.table.no_effect, option.name)) {

@@ -25,6 +25,7 @@ struct Import {
   std::vector<std::string> notes;
   int without_effect = 0;                         // options known to have none
   std::optional<base::Fault> unknown_model = {};  // that the file names, unless the user says what it is
+  std::vector<std::string> also_known = {};       // options that no table has, to be offered for misspelt ones
   std::vector<std::string> left_out = {};         // options that would have been told, but are among `ignored`
 
   void refuse(const std::string& option, std::string what, std::string mend);

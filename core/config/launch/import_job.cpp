@@ -15,15 +15,15 @@
 namespace config::launch {
 namespace {
 
-/// GPUs of the cluster that the flags name; 0 when they do not.
-std::int64_t gpus_of(const Value& tree, const Catalogue& catalogue) {
+/// GPUs of the cluster that the flags name; 0 when they do not, or none that there is.
+std::int64_t gpus_of(const Value& tree, const Catalogue& catalogue, Faults& faults) {
   const Value* cluster = tree.find("cluster");
   const Value* node = cluster ? cluster->find("node") : nullptr;
   if (!node || node->kind == Value::Kind::list) return 0;
-  Faults faults;
+  const std::size_t before = faults.size();
   const spec::Node read = catalogue.node(*node, "cluster.node", faults);
   const std::string nodes = flattened(tree).text("cluster.nodes", "1");
-  return faults.empty() && nodes.find_first_not_of("0123456789") == std::string::npos && nodes.size() < 8
+  return faults.size() == before && nodes.find_first_not_of("0123456789") == std::string::npos && nodes.size() < 8
              ? std::int64_t{read.gpus} * std::stoll(nodes)
              : 0;
 }
@@ -151,7 +151,7 @@ Imported import_job(const Framework& framework, const std::string& path, const V
     const Value* nodes = i.options.find(option);
     if (nodes && !flattened(flags).has("cluster.nodes")) set_path(cluster, "cluster.nodes", nodes->text, path);
   }
-  i.gpus = gpus_of(cluster, catalogue);
+  i.gpus = gpus_of(cluster, catalogue, i.faults);
   i.ranks_of_a_replica = replica_of(flags);
   Value given = flags;
   if (i.gpus > 0) {

@@ -3,6 +3,7 @@
 #include "core/config/launch/maxtext.h"
 
 #include <array>
+#include <charconv>
 #include <numeric>
 
 #include "core/base/text.h"
@@ -39,6 +40,7 @@ void write_sizes(Export& e) {
   set("vocab_size", m.vocab);
   e.options.set("logits_via_embedding", m.tied_embeddings ? "true" : "false");
   if (!m.moe) return;
+  set("base_moe_mlp_dim", m.moe->ffn);
   set("num_experts", m.moe->experts);
   set("num_experts_per_tok", m.moe->top_k);
 }
@@ -115,21 +117,37 @@ void write_mesh(Export& e) {
              {"data", "strategy.dp", ranks / (s.zero < 3 ? 1 : shard)}}});
 }
 
-/// Sequences a GPU, which tensor and context parallel ranks share.
+/// Sequences a GPU, which tensor and context parallel ranks share: to the last digit, for MaxText rounds the batch
+/// down.
 void write_batch(Export& e) {
   const spec::Strategy& s = e.job.strategy;
   for (const char* key : {"training.micro_batch", "training.global_batch"}) e.keys.take(key);
-  const std::int64_t sharing = std::int64_t{s.tp} * s.cp * s.pp, batch = e.job.training.micro_batch;
-  std::string text = std::to_string(static_cast<double>(batch) / static_cast<double>(sharing));
-  text.erase(text.find_last_not_of('0') + 1);
-  e.options.set("per_device_batch_size", text.ends_with('.') ? text + '0' : text);
-  e.options.set("gradient_accumulation_steps", std::to_string(spec::microbatches(e.job)));
+  const std::int64_t sharing = std::int64_t{s.tp} * s.cp * s.pp, steps = spec::microbatches(e.job);
+  std::array<char, 32> digits{};
+  const double batch = static_cast<double>(e.job.training.micro_batch) / static_cast<double>(sharing);
+  const std::string each(digits.data(), std::to_chars(digits.begin(), digits.end(), batch).ptr);
+  e.options.set("per_device_batch_size", each.find('.') == each.npos ? each + ".0" : each);
+  e.options.set("gradient_accumulation_steps", std::to_string(steps));
+  if (steps > 1 && e.job.training.fp8_recipe == spec::Fp8Recipe::delayed)
+    e.refuse("training.fp8_recipe", "'delayed' beside accumulated gradients, which it refuses to train",
+             "write training.fp8_recipe: tensorwise");
+}
+
+/// Left out, it selects a kernel that is not the one that is predicted. Transformer Engine's wants to know how many
+/// documents a sequence may be packed of, and packs none over context parallel ranks.
+void write_attention(Export& e) {
+  const bool fused = !spec::writes_scores(e.job.strategy.attention_kernel.value_or(spec::AttentionKernel::cudnn));
+  if (!e.keys.has("strategy.attention_kernel")) e.options.set("attention", fused ? "cudnn_flash_te" : "dot_product");
+  if (fused && e.job.strategy.cp > 1) e.options.set("packing", "false");
+  if (fused && e.job.strategy.cp == 1) e.options.set("max_segments_per_seq", "32");
 }
 
 void write(Export& e) {
   write_model(e);
   if (e.job.strategy.pp == 1) write_mesh(e);
   write_batch(e);
+  write_attention(e);
+  if (e.job.model.moe) e.options.set("megablox", "false");  // kernels of TPUs
   write_keys(e);
 }
 
@@ -150,6 +168,10 @@ constexpr const char* kFlags =
 std::vector<File> files(Export& e) {
   e.notes.emplace_back(
       "add what is yours: dataset_type and its path, tokenizer_path, steps, learning_rate, checkpoints");
+  if (e.job.cluster.nodes > 1)
+    e.notes.emplace_back(
+        "start it once on each node with NNODES, NODE_RANK, JAX_COORDINATOR_IP and JAX_COORDINATOR_PORT set");
+  e.notes.emplace_back("since 2026 MaxText.train is maxtext.trainers.pre_train.train");
   e.notes.emplace_back("what is predicted needs XLA_FLAGS=\"" + std::string(kFlags) + "\"");
   std::string text = heading(e, "# ") +
                      folded("# python3 -m MaxText.train maxtext.yml run_name=NAME base_output_directory=DIR", "#   ") +

@@ -30,8 +30,12 @@ inline std::string mesh_axis(const char* where, std::string_view axis) {
   return std::string(where) + "_" + std::string(axis) + "_parallelism";
 }
 
-/// A configuration, or the first call of its train.py in a shell script: what follows as NAME=VALUE. Throws
-/// base::InputError.
+/// By its name; anything else is a shell script.
+inline bool is_maxtext_configuration(std::string_view file) {
+  return file.ends_with(".yml") || file.ends_with(".yaml") || file.ends_with(".json");
+}
+/// A configuration and what it is based on, or the first call of its train.py in a shell script: NAME=VALUE over the
+/// configuration that it names. Throws base::InputError.
 Settings parse_maxtext(const std::string& path);
 void read_maxtext(Import&);
 

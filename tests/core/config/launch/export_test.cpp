@@ -81,6 +81,27 @@ TEST(ExportedJob, OneJobAsMaxtextSaysIt) {
   testing_support::expect_golden("launch_maxtext.txt", text_of(export_job(tree, catalogue(), "maxtext")));
 }
 
+TEST(ExportedJob, WhatMaxtextWouldRefuseIsNotWritten) {
+  // 128 ranks share a sequence. One digit less, and MaxText would round all of them down to no sequence.
+  config::Value wide = job("tp: 8, sp: true, cp: 16, cp_kind: ring, zero: 3, framework: jax");
+  config::set_path(wide, "cluster.nodes", "16", "test");
+  const std::string thin = text_of(export_job(wide, catalogue(), "maxtext"));
+  EXPECT_NE(thin.find("per_device_batch_size: 0.0078125\n"), std::string::npos) << thin;
+  // Transformer Engine packs nothing over context ranks, and otherwise wants a number of documents.
+  EXPECT_NE(thin.find("attention: cudnn_flash_te\npacking: false\n"), std::string::npos) << thin;
+  const char* experts = "{base: mixtral-8x7b, layers: 4}";
+  const std::string sizes = text_of(export_job(job("zero: 3, ep: 8, framework: jax", experts), catalogue(), "maxtext"));
+  for (const char* line : {"base_mlp_dim: 14336\n", "base_moe_mlp_dim: 14336\n", "megablox: false\n",
+                           "attention: cudnn_flash_te\nmax_segments_per_seq: 32\n"})
+    EXPECT_NE(sizes.find(line), std::string::npos) << line << sizes;
+  const char* fp8 = ", precision: fp8, fp8_recipe: delayed, fp8_parameters: false, micro_batch: 1";
+  EXPECT_NE(
+      refusal(job("zero: 3, framework: jax", "llama3-8b", fp8), "maxtext")
+          .find("training.fp8_recipe: MaxText cannot say 'delayed' beside accumulated gradients, which it refuses to "
+                "train\n  mend: write training.fp8_recipe: tensorwise"),
+      std::string::npos);
+}
+
 TEST(ExportedJob, SlurmWrapsTheFrameworkOfTheJob) {
   testing_support::expect_golden("launch_slurm.txt",
                                  text_of(export_job(job("zero: 3, framework: torchtitan"), catalogue(), "slurm")));
