@@ -9,9 +9,10 @@
 namespace spec {
 
 /// From the least able of a maker's to the most able: in a mixed cluster the least able sets what all compute in.
-enum class Generation { volta, turing, ampere, ada, hopper, blackwell, cdna3 };
+enum class Generation { volta, turing, ampere, ada, hopper, blackwell, cdna3, cdna4 };
 template <>
-inline constexpr auto kNamesOf<Generation> = spelt("volta", "turing", "ampere", "ada", "hopper", "blackwell", "cdna3");
+inline constexpr auto kNamesOf<Generation> = spelt("volta", "turing", "ampere", "ada", "hopper", "blackwell", "cdna3",
+                                                   "cdna4");
 
 /// Heads that cuDNN's attention in fp8 takes, forward and backward: keys and values alike, or 192 and 128.
 enum class NarrowHeads { none, of_128, up_to_128 };
@@ -51,6 +52,7 @@ constexpr GenerationTraits traits_of(Generation generation) {
               .software_of_2025 = true,
               .one_hardware_queue = false};
     case Generation::cdna3: return {.amd = true, .cudnn = false};
+    case Generation::cdna4: return {.amd = true, .cudnn = false, .software_of_2025 = true};  // ROCm 7
   }
   return {};
 }

@@ -25,6 +25,10 @@ TEST(Check, FlashKernelsNeedHalfPrecisionAndTheirGeneration) {
   EXPECT_EQ(fields(kernel(AttentionKernel::flash2, Generation::ampere, Dtype::fp32)),
             Fields{"strategy.attention_kernel"});
   EXPECT_EQ(fields(kernel(AttentionKernel::unfused, Generation::volta, Dtype::fp32)), Fields{});
+  for (const Generation amd : {Generation::cdna3, Generation::cdna4}) {
+    EXPECT_EQ(fields(kernel(AttentionKernel::flash2, amd, Dtype::bf16)), Fields{});
+    EXPECT_EQ(fields(kernel(AttentionKernel::cudnn, amd, Dtype::bf16)), Fields{"strategy.attention_kernel"});
+  }
 }
 
 TEST(Check, AttentionInFp8IsForNarrowTrainingByCudnnOnHopperAndBlackwell) {
@@ -46,6 +50,7 @@ TEST(Check, AttentionInFp8IsForNarrowTrainingByCudnnOnHopperAndBlackwell) {
   EXPECT_EQ(attention(Generation::hopper, Dtype::fp8, cudnn, true), Fields{});
   EXPECT_EQ(attention(Generation::blackwell, Dtype::fp8, cudnn, true), Fields{});
   EXPECT_EQ(attention(Generation::ada, Dtype::fp8, cudnn, true), Fields{"training.fp8_attention"});
+  EXPECT_EQ(traits_of(Generation::cdna4).fp8_attention, NarrowHeads::none);
   EXPECT_EQ(attention(Generation::hopper, Dtype::bf16, cudnn, true), Fields{"training.fp8_attention"});
   EXPECT_EQ(attention(Generation::hopper, Dtype::fp8, cudnn, false), Fields{"training.fp8_attention"});
   EXPECT_EQ(attention(Generation::hopper, Dtype::fp8, flash2, true), Fields{"strategy.attention_kernel"});

@@ -25,7 +25,7 @@ void expect_a_name_each(E last) {
 
 TEST(Names, EveryValueHasOneOfItsOwn) {
   expect_a_name_each(Dtype::nvfp4);
-  expect_a_name_each(Generation::cdna3);
+  expect_a_name_each(Generation::cdna4);
   expect_a_name_each(Switch::nvswitch);
   expect_a_name_each(NicKind::slingshot);
   expect_a_name_each(Fabric::Kind::torus);
