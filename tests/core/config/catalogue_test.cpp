@@ -116,6 +116,29 @@ TEST_F(CatalogueTest, TheEnvironmentNamesAnotherCatalogue) {
   unsetenv("FORERUN_DATA");
 }
 
+TEST(RealCatalogue, OneChipOnTwoBoardsHasOneSetOfCurves) {
+  const Catalogue catalogue(FORERUN_SOURCE_DIR);
+  const auto node = [&](const std::string& name) {
+    Faults faults;
+    const spec::Node out = catalogue.node(*parse("node: " + name, "f").find("node"), "node", faults);
+    EXPECT_TRUE(faults.empty()) << base::to_string(faults.front());
+    return out;
+  };
+  EXPECT_EQ(node("mi325x-x8").calibration.name, node("mi300x-x8").calibration.name);
+  EXPECT_EQ(node("rtx-pro-6000-server-x8").calibration.name, node("rtx-pro-6000-workstation-x8").calibration.name);
+  EXPECT_EQ(node("mi355x-x8").calibration.name, "defaults-cdna4");
+  // H200 NVL: other peaks on the data sheet, as many TFLOP/s before its lower power limit.
+  const spec::Node sxm = node("dgx-h200"), nvl = node("h200-nvl-x8");
+  for (const spec::Dtype d : {spec::Dtype::tf32, spec::Dtype::bf16, spec::Dtype::fp8}) {
+    const int i = static_cast<int>(d);
+    EXPECT_NEAR(nvl.calibration.matmul[i].ceiling * nvl.gpu.peak[i].si() /
+                    (sxm.calibration.matmul[i].ceiling * sxm.gpu.peak[i].si()),
+                1, 2e-3)
+        << name(d);
+  }
+  EXPECT_EQ(nvl.calibration.power.power, sxm.calibration.power.power);
+}
+
 TEST(RealCatalogue, EveryFrameworkIsRead) {
   const Catalogue catalogue(FORERUN_SOURCE_DIR);
   const std::vector<std::string> names = catalogue.names(Catalogue::Kind::framework);
