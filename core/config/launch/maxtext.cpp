@@ -72,6 +72,8 @@ void place(Export& e, const std::array<Axis, 5>& axes) {
     if (axis.size == 1) continue;
     e.options.set(mesh_axis("ici", axis.name), std::to_string(inside));
     e.options.set(mesh_axis("dcn", axis.name), std::to_string(axis.size / inside));
+    if (axis.key == std::string_view("strategy.ep") && inside > 1 && axis.size > inside)
+      e.notes.emplace_back("before 2026 MaxText has experts inside of nodes or over them, not both");
   }
   // Left out, they take what is left.
   for (const char* whole : {"ici_fsdp_parallelism", "dcn_data_parallelism"}) {
@@ -170,7 +172,8 @@ std::vector<File> files(Export& e) {
       "add what is yours: dataset_type and its path, tokenizer_path, steps, learning_rate, checkpoints");
   if (e.job.cluster.nodes > 1)
     e.notes.emplace_back(
-        "start it once on each node with NNODES, NODE_RANK, JAX_COORDINATOR_IP and JAX_COORDINATOR_PORT set");
+        "each node starts it once, with NNODES, NODE_RANK, JAX_COORDINATOR_IP and JAX_COORDINATOR_PORT set, as the "
+        "batch script of --to slurm does");
   e.notes.emplace_back("since 2026 MaxText.train is maxtext.trainers.pre_train.train");
   e.notes.emplace_back("what is predicted needs XLA_FLAGS=\"" + std::string(kFlags) + "\"");
   std::string text = heading(e, "# ") +

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <system_error>
 #include <vector>
 
 #include "core/base/text.h"
@@ -29,7 +30,8 @@ Settings named_configuration(const std::string& name, const base::Where& where, 
   if (named.filename() == "base.yml") return {};
   if (depth > kDeepest) throw base::InputError({{"base_config", "is based on itself", "name base.yml", where}});
   for (const std::filesystem::path& there : {named, folder / named, folder / named.filename()}) {
-    if (std::filesystem::is_regular_file(there)) return configuration(there.string(), depth + 1);
+    if (std::error_code none; std::filesystem::is_regular_file(there, none))
+      return configuration(there.string(), depth + 1);
   }
   throw base::InputError({{named.filename().string(), "is not there, and says what these options leave out",
                            "put it beside " + std::filesystem::path(where.file).filename().string(), where}});

@@ -10,7 +10,7 @@ File batch_script(const Export& e, const Framework& framework, const std::string
               " lies beside it.\n"
               "#SBATCH --job-name=" +
               e.job.model.name + "\n#SBATCH --nodes=" + nodes +
-              "\n#SBATCH --ntasks-per-node=1  # it starts one for each GPU\n"
+              "\n#SBATCH --ntasks-per-node=1  # one launcher, for all of its GPUs\n"
               "#SBATCH --gpus-per-node=" +
               gpus +
               "\n#SBATCH --exclusive\n#SBATCH --time=01:00:00\nset -euo pipefail\n"

@@ -94,6 +94,9 @@ TEST(ExportedJob, WhatMaxtextWouldRefuseIsNotWritten) {
   for (const char* line : {"base_mlp_dim: 14336\n", "base_moe_mlp_dim: 14336\n", "megablox: false\n",
                            "attention: cudnn_flash_te\nmax_segments_per_seq: 32\n"})
     EXPECT_NE(sizes.find(line), std::string::npos) << line << sizes;
+  EXPECT_NE(text_of(export_job(job("zero: 3, ep: 16, framework: jax", "qwen3-30b-a3b"), catalogue(), "maxtext"))
+                .find("experts inside of nodes or over them, not both"),
+            std::string::npos);
   const char* fp8 = ", precision: fp8, fp8_recipe: delayed, fp8_parameters: false, micro_batch: 1";
   EXPECT_NE(
       refusal(job("zero: 3, framework: jax", "llama3-8b", fp8), "maxtext")
