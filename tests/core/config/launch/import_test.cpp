@@ -224,6 +224,20 @@ TEST_F(ImportedJob, WhatTheUserIgnoresIsToldApartFromWhatHasNoEffect) {
       << out;
 }
 
+TEST_F(ImportedJob, VariablesOfALaunchAreNoneOfMegatronsOptions) {
+  // What stands in front of ")" is a pattern, A=B an argument of srun and env.
+  const std::string out =
+      read("megatron", "run.sh",
+           "case $1 in\n --tensor-model-parallel-size) TP=$2; shift 2 ;;\nesac\n"
+           "if [ x ]; then TP=4; else TP=2; fi\n"
+           "srun --export=ALL,A=B env X=1 torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 4 "
+           "--hidden-size 256 --num-attention-heads 4 --seq-length 128 --max-position-embeddings 128 "
+           "--tensor-model-parallel-size $TP --micro-batch-size 1 --global-batch-size 8 "
+           "--vocab-size 1024 --make-vocab-size-divisible-by 1 --bf16\n",
+           "{cluster: {node: dgx-h100}}");
+  EXPECT_TRUE(has(out, "strategy.tp=2\n")) << out;
+}
+
 TEST_F(ImportedJob, AFileWithoutAnOptionOfTheFrameworkIsAnothersFile) {
   const std::string deepspeed = R"({"train_micro_batch_size_per_gpu": 1, "zero_optimization": {"stage": 3}})";
   const std::string given = "{model: llama3-8b, cluster: {node: dgx-h100}, training: {sequence: 4096}}";
