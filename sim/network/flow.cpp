@@ -19,21 +19,11 @@ constexpr std::size_t kTooManyToFold = 8192;
 
 }  // namespace
 
-Piping::Piping(const Wires& wires, base::ByteRate unit)
+Crossed::Crossed(const Wires& wires, base::ByteRate unit)
     : wires_(wires), unit_(unit), number_(static_cast<std::size_t>(wires.links()), -1) {}
 
 void Piping::add(const Flow& flow, double volume) {
-  route_.clear();
-  wires_.route(flow.source, flow.target, route_);
-  for (Wires::Link& link : route_) {
-    int& number = number_[static_cast<std::size_t>(link)];
-    if (number < 0) {
-      number = static_cast<int>(fluid.capacities.size());
-      fluid.capacities.push_back(wires_.capacity(link) / unit_);
-    }
-    link = number;
-  }
-  fluid.add(volume, route_);
+  fluid.add(volume, crossed_.links_of(flow, [&](double capacity) { fluid.capacities.push_back(capacity); }));
 }
 
 Fluid fluid_of(const Traffic& traffic, const Wires& wires, base::ByteRate unit) {
@@ -42,15 +32,26 @@ Fluid fluid_of(const Traffic& traffic, const Wires& wires, base::ByteRate unit) 
   return std::move(piping.fluid);
 }
 
+std::optional<double> last_end_by_bounds(const Traffic& traffic, const Wires& wires, base::ByteRate unit) {
+  Crossed crossed(wires, unit);
+  EndByBounds bounds;
+  for (const Flow& flow : traffic.flows) {
+    const double volume = flow.volume / traffic.busiest;
+    for (const int link : crossed.links_of(flow, [&](double capacity) { bounds.add_link(capacity); })) {
+      bounds.cross(static_cast<std::size_t>(link), volume);
+    }
+  }
+  return bounds.last_end();
+}
+
 base::ByteRate FlowPaths::rate(const Traffic& traffic) const {
   const spec::Node& node = cluster().node;
   const base::ByteRate unit = node.nic.count > 0 ? node.nic.bandwidth : node.pcie.bandwidth;
-  const Fluid fluid = fluid_of(traffic, wires_, unit);
   // No two links are alike where hosts, hashes or faults make them differ: there is little to fold, and much to run.
-  if (uneven_ || fluid.flows() >= kTooManyToFold) {
-    if (const std::optional<double> end = last_end_by_bounds(fluid)) return unit / *end;
+  if (uneven_ || traffic.flows.size() >= kTooManyToFold) {
+    if (const std::optional<double> end = last_end_by_bounds(traffic, wires_, unit)) return unit / *end;
   }
-  return unit / last_end(folded(fluid));
+  return unit / last_end(folded(fluid_of(traffic, wires_, unit)));
 }
 
 base::ByteRate FlowPaths::between(const plan::GroupShape& group, int members, Pattern pattern) const {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -36,23 +37,52 @@ class FlowPaths final : public Paths {
   mutable std::map<plan::GroupShape, base::ByteRate> inside_;
 };
 
-/// Puts flows on the links that they cross, which get their numbers in the fluid as they are first met.
-class Piping {
+/// The links that flows cross, numbered from 0 as they are first met.
+class Crossed {
  public:
   /// Capacities are in units of `unit`. The wires must outlive it.
-  Piping(const Wires&, base::ByteRate unit);
-  void add(const Flow&, double volume);
-
-  Fluid fluid;
+  Crossed(const Wires&, base::ByteRate unit);
+  /// Of one flow, in order; calls add(capacity) for each link that is new. Valid until the next call.
+  template <class Add>
+  const std::vector<int>& links_of(const Flow& flow, Add add) {
+    route_.clear();
+    wires_.route(flow.source, flow.target, route_);
+    for (Wires::Link& link : route_) {
+      int& number = number_[static_cast<std::size_t>(link)];
+      if (number < 0) {
+        number = count_++;
+        add(wires_.capacity(link) / unit_);
+      }
+      link = number;
+    }
+    return route_;
+  }
 
  private:
   const Wires& wires_;
   base::ByteRate unit_;
   std::vector<int> number_;  // of a link; -1: not crossed yet
+  int count_ = 0;
   std::vector<Wires::Link> route_;
+};
+
+/// Puts flows on the links that they cross.
+class Piping {
+ public:
+  /// As Crossed.
+  Piping(const Wires& wires, base::ByteRate unit) : crossed_(wires, unit) {}
+  void add(const Flow&, double volume);
+
+  Fluid fluid;
+
+ private:
+  Crossed crossed_;
 };
 
 /// The flows on the links that they cross, in units of `unit` for capacities.
 Fluid fluid_of(const Traffic&, const Wires&, base::ByteRate unit);
+
+/// last_end_by_bounds() of that fluid, which is not made: a hundred thousand GPUs have a million crossings.
+std::optional<double> last_end_by_bounds(const Traffic&, const Wires&, base::ByteRate unit);
 
 }  // namespace sim

@@ -118,26 +118,32 @@ Fluid folded(const Fluid& fluid) {
   return out;
 }
 
-std::optional<double> last_end_by_bounds(const Fluid& fluid) {
-  struct Link {
-    double load = 0, crossings = 0, most = 0;  // in all, flows, the largest of them
-  };
-  std::vector<Link> links(fluid.capacities.size());
-  for (std::size_t f = 0; f < fluid.flows(); ++f) {
-    for (std::size_t i = fluid.starts[f]; i < fluid.starts[f + 1]; ++i) {
-      Link& link = links[static_cast<std::size_t>(fluid.routes[i])];
-      link.load += fluid.volumes[f];
-      ++link.crossings;
-      link.most = std::max(link.most, fluid.volumes[f]);
-    }
-  }
+void EndByBounds::cross(std::size_t link, double volume) {
+  Link& crossed = links_[link];
+  crossed.load += volume;
+  ++crossed.crossings;
+  crossed.most = std::max(crossed.most, volume);
+}
+
+std::optional<double> EndByBounds::last_end() const {
   double soonest = 0, latest = 0;
-  for (std::size_t l = 0; l < links.size(); ++l) {
-    soonest = std::max(soonest, links[l].load / fluid.capacities[l]);
-    latest = std::max(latest, links[l].most * links[l].crossings / fluid.capacities[l]);
+  for (const Link& link : links_) {
+    soonest = std::max(soonest, link.load / link.capacity);
+    latest = std::max(latest, link.most * link.crossings / link.capacity);
   }
   if (latest > soonest * (1 + 1e-9)) return std::nullopt;
   return soonest;
+}
+
+std::optional<double> last_end_by_bounds(const Fluid& fluid) {
+  EndByBounds bounds;
+  for (const double capacity : fluid.capacities) bounds.add_link(capacity);
+  for (std::size_t f = 0; f < fluid.flows(); ++f) {
+    for (std::size_t i = fluid.starts[f]; i < fluid.starts[f + 1]; ++i) {
+      bounds.cross(static_cast<std::size_t>(fluid.routes[i]), fluid.volumes[f]);
+    }
+  }
+  return bounds.last_end();
 }
 
 }  // namespace sim

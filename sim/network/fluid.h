@@ -33,7 +33,24 @@ Fluid folded(const Fluid&);
 
 /// The instant of the last end without running the flows, where two bounds meet: no link is done before it has carried
 /// its load, and no flow ever has less than an even share of each link that it crosses, whoever else ends. They meet
-/// whenever all volumes are equal. Nothing where they do not.
+/// whenever all volumes are equal.
+class EndByBounds {
+ public:
+  /// One more link; they are numbered from 0.
+  void add_link(double capacity) { links_.push_back({capacity}); }
+  /// A flow over one of its links.
+  void cross(std::size_t link, double volume);
+  /// Nothing where the bounds do not meet.
+  std::optional<double> last_end() const;
+
+ private:
+  struct Link {
+    double capacity, load = 0, crossings = 0, most = 0;  // in all, flows, the largest of them
+  };
+  std::vector<Link> links_;
+};
+
+/// That of a fluid which is there already.
 std::optional<double> last_end_by_bounds(const Fluid&);
 
 }  // namespace sim

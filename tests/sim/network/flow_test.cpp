@@ -140,7 +140,10 @@ TEST_F(Flow, RatesOfRandomLayoutsAgreeWithTheOracle) {
     if (group.domains < 2) continue;
     for (const Pattern p : {Pattern::ring, Pattern::tree, Pattern::all_to_all, Pattern::shift}) {
       const sim::Traffic traffic = sim::traffic_between(p, group, c);
-      const double end = oracle::last_end(sim::fluid_of(traffic, sim::Wires(c), GBps(10)));
+      const sim::Wires wires(c);
+      const sim::Fluid fluid = sim::fluid_of(traffic, wires, GBps(10));
+      ASSERT_EQ(sim::last_end_by_bounds(traffic, wires, GBps(10)), sim::last_end_by_bounds(fluid));
+      const double end = oracle::last_end(fluid);
       ASSERT_NEAR(sim::FlowPaths(c).between(group, group.per_domain, p).si() * end / 1e10, 1, 1e-5)
           << "kind " << static_cast<int>(c.fabric.kind) << " size " << size << " stride " << stride;
       ++looked_at;

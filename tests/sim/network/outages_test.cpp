@@ -227,9 +227,11 @@ TEST_F(OutagesFlow, BoundsThatMeetAreWhereTheFlowsEnd) {
     const plan::GroupShape group = plan::group_shape(8, 16, c, 128);
     const Outages o{.seed = random(), .slow_links = {leaf_link(0, 3, 2)}};
     const sim::Traffic traffic = sim::traffic_between(Pattern::ring, group, c, sim::Cards(c, o), true);
-    const sim::Fluid fluid = sim::fluid_of(traffic, sim::Wires(c, o), base::GBps(10));
+    const sim::Wires wires(c, o);
+    const sim::Fluid fluid = sim::fluid_of(traffic, wires, base::GBps(10));
     const std::optional<double> bounds = sim::last_end_by_bounds(fluid);
     ASSERT_TRUE(bounds.has_value());
+    ASSERT_EQ(bounds, sim::last_end_by_bounds(traffic, wires, base::GBps(10)));
     ASSERT_NEAR(*bounds / sim::last_end(sim::folded(fluid)), 1, 1e-5);
   }
 }
