@@ -145,9 +145,9 @@ class Expander {
   Expander(const Catalogue& catalogue, Kind kind, std::string field, Faults& faults)
       : catalogue_(catalogue), kind_(kind), field_(std::move(field)), faults_(faults) {}
 
-  Value expand(const Value& at) {
+  Value expand(Value at) {
     if (at.kind == Value::Kind::scalar) return named(at);
-    if (at.kind == Value::Kind::map) return laid_over(at);
+    if (at.kind == Value::Kind::map) return laid_over(std::move(at));
     if (at.kind == Value::Kind::list) {
       faults_.push_back(
           {field_, std::string("a list is not a ") + shelf(kind_).one, "write a name, a path or a map", at.where});
@@ -156,7 +156,7 @@ class Expander {
   }
 
  private:
-  Value laid_over(const Value& at) {
+  Value laid_over(Value at) {
     const Value* base = at.find("base");
     if (!base || base->kind == Value::Kind::null) return at;
     if (base->kind == Value::Kind::list) {
@@ -165,7 +165,7 @@ class Expander {
     }
     Value below = expand(*base);
     if (below.kind == Value::Kind::null) return {};
-    Value over = at;
+    Value over = std::move(at);
     std::erase_if(over.entries, [](const auto& entry) { return entry.first == "base"; });
     if (over.entries.empty()) return below;
     if (kind_ == Kind::model && is_huggingface(below)) check_huggingface_keys(below, over, field_, faults_);
@@ -186,7 +186,7 @@ class Expander {
     }
     passed_.push_back(one);
     return base::or_faults(faults_, [&]() -> Value {
-      Value tree = catalogue_.entry(kind_, file);
+      Value tree = *catalogue_.entry(kind_, file);
       if (tree.kind != Value::Kind::map) {
         faults_.push_back({field_, std::string("the file does not hold a ") + shelf(kind_).one,
                            "write `key: value` entries", tree.where});
@@ -199,7 +199,7 @@ class Expander {
         name.where = name.key_where = tree.where;
         tree.set("name", std::move(name));
       }
-      return expand(tree);
+      return expand(std::move(tree));
     });
   }
 
@@ -276,19 +276,20 @@ Catalogue Catalogue::remembering() const {
   return out;
 }
 
-Value Catalogue::entry(Kind kind, const std::string& file) const {
+std::shared_ptr<const Value> Catalogue::entry(Kind kind, const std::string& file) const {
   return entry(shelf(kind).folder, shelf(kind).many, file);
 }
 
 /// A file elsewhere is nobody's entry, whatever its name.
-Value Catalogue::entry(const std::string& folder, std::string_view shelf, const std::string& file) const {
-  Value tree = read_before_ ? *read_before_->load(file) : load(file);
+std::shared_ptr<const Value> Catalogue::entry(const std::string& folder, std::string_view shelf,
+                                              const std::string& file) const {
+  std::shared_ptr<const Value> tree = read_before_ ? read_before_->load(file) : std::make_shared<Value>(load(file));
   const std::string name = fs::path(file).stem();
   if (file != file_of(fs::path(root_) / folder, name)) return tree;
   if (noted_) noted_->insert(std::string(shelf) + '.' + name);
   const Value* shelf_over = overlay_.find(shelf);
   const Value* over = shelf_over ? shelf_over->find(name) : nullptr;
-  return over ? merged(tree, *over) : tree;
+  return over ? std::make_shared<Value>(merged(*tree, *over)) : tree;
 }
 
 Value Catalogue::expanded(Kind kind, const Value& at, std::string_view field, Faults& faults) const {
@@ -315,7 +316,7 @@ std::optional<spec::Generation> Catalogue::generation_of(const std::string& gpu)
   const std::string file = path(Kind::gpu, gpu);
   if (file.empty()) return {};
   Faults others;  // of a file that this job does not use otherwise
-  return read_gpu(entry(Kind::gpu, file), "gpu", others).generation;
+  return read_gpu(*entry(Kind::gpu, file), "gpu", others).generation;
 }
 
 spec::Node Catalogue::node(const Value& at, std::string_view field, Faults& faults) const {
@@ -360,7 +361,7 @@ spec::Framework Catalogue::framework(const Value& at, std::string_view field, Fa
 
 spec::Uncertainty Catalogue::uncertainty(Faults& faults) const {
   return base::or_faults(faults, [&] {
-    return read_uncertainty(entry("topologies", "topologies", fs::path(root_) / kUncertaintyFile), faults);
+    return read_uncertainty(*entry("topologies", "topologies", fs::path(root_) / kUncertaintyFile), faults);
   });
 }
 
@@ -368,8 +369,9 @@ spec::Calibration Catalogue::calibration(const std::string& name, std::string_vi
                                          Faults& faults) const {
   const std::string file = file_named(root_, shelf(Kind::calibration), std::string(field), name, from, faults);
   if (file.empty()) return {};
-  return base::or_faults(
-      faults, [&] { return read_calibration(entry(Kind::calibration, file), fs::path(file).stem().string(), faults); });
+  return base::or_faults(faults, [&] {
+    return read_calibration(*entry(Kind::calibration, file), fs::path(file).stem().string(), faults);
+  });
 }
 
 spec::NetworkCalibration Catalogue::network_calibration(const std::string& name, std::string_view field,
@@ -377,7 +379,7 @@ spec::NetworkCalibration Catalogue::network_calibration(const std::string& name,
   const std::string file = file_named(root_, kNetworks, std::string(field), name, from, faults);
   if (file.empty()) return {};
   return base::or_faults(faults, [&] {
-    return read_network_calibration(entry(kNetworks.folder, "networks", file), fs::path(file).stem().string(), faults);
+    return read_network_calibration(*entry(kNetworks.folder, "networks", file), fs::path(file).stem().string(), faults);
   });
 }
 

@@ -59,13 +59,13 @@ class Catalogue {
   std::vector<std::string> network_names() const;         // sorted
   std::string network_path(std::string_view name) const;  // empty when there is no such entry
 
-  /// The file as it is read: what was laid over it included.
-  Value entry(Kind, const std::string& file) const;
+  /// The file as it is read: what was laid over it included. Of a catalogue that remembers: what all share.
+  std::shared_ptr<const Value> entry(Kind, const std::string& file) const;
 
  private:
   /// Of a GPU of the catalogue; none where it has none of that name.
   std::optional<spec::Generation> generation_of(const std::string& gpu) const;
-  Value entry(const std::string& folder, std::string_view shelf, const std::string& file) const;
+  std::shared_ptr<const Value> entry(const std::string& folder, std::string_view shelf, const std::string& file) const;
 
   std::string root_;
   Value overlay_;

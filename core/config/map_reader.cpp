@@ -32,24 +32,22 @@ std::string plain(double value) {
 /// Reads one whole number within its range, or notes why not.
 bool read_whole(const Value& value, const std::string& path, std::int64_t& out, std::int64_t min, std::int64_t max,
                 Faults& faults) {
-  const std::string mend = "write a whole number from " + std::to_string(min) + " to " + std::to_string(max);
+  const auto refuse = [&](const std::string& what) {
+    const std::string mend = "write a whole number from " + std::to_string(min) + " to " + std::to_string(max);
+    faults.push_back({path, what, mend, value.where});
+    return false;
+  };
   std::int64_t number = 0;
   bool overflow = false;
-  if (value.kind == Value::Kind::null) {
-    faults.push_back({path, "is empty", mend, value.where});
-  } else if (value.kind != Value::Kind::scalar) {
-    faults.push_back({path, std::string(kind_name(value)) + " is not a whole number", mend, value.where});
-  } else if (const bool ok = whole_number(value, number, overflow); !ok && !overflow) {
-    faults.push_back(
-        {path, base::quoted(value.text) + (value.quoted ? " is in quotes, so it is text" : " is not a whole number"),
-         mend, value.where});
-  } else if (overflow || number < min || number > max) {
-    faults.push_back({path, value.text + " is out of range", mend, value.where});
-  } else {
-    out = number;
-    return true;
+  if (value.kind == Value::Kind::null) return refuse("is empty");
+  if (value.kind != Value::Kind::scalar) return refuse(std::string(kind_name(value)) + " is not a whole number");
+  if (!whole_number(value, number, overflow) && !overflow) {
+    return refuse(base::quoted(value.text) +
+                  (value.quoted ? " is in quotes, so it is text" : " is not a whole number"));
   }
-  return false;
+  if (overflow || number < min || number > max) return refuse(value.text + " is out of range");
+  out = number;
+  return true;
 }
 
 template <class Q>
@@ -209,17 +207,14 @@ bool MapReader::read(std::string_view key, int& out, std::int64_t min, std::int6
 bool MapReader::read(std::string_view key, double& out, double min, double max) {
   const Value* value = scalar(key, "a number");
   if (!value) return false;
-  const std::string mend = "write a number from " + plain(min) + " to " + plain(max);
+  const auto refuse = [&](const std::string& what) {
+    fault(key, what, "write a number from " + plain(min) + " to " + plain(max));
+    return false;
+  };
   const std::string& text = value->text;
   const auto number = value->quoted ? std::nullopt : base::number_in<double>(text);
-  if (!number || !std::isfinite(*number)) {
-    fault(key, base::quoted(text) + " is not a number", mend);
-    return false;
-  }
-  if (*number < min || *number > max) {
-    fault(key, text + " is out of range", mend);
-    return false;
-  }
+  if (!number || !std::isfinite(*number)) return refuse(base::quoted(text) + " is not a number");
+  if (*number < min || *number > max) return refuse(text + " is out of range");
   out = *number;
   return true;
 }

@@ -64,7 +64,7 @@ std::vector<std::string> nodes_like(const Machine& machine, const config::Catalo
   if (gpus.size() > 1) out.clear();
   // Clouds' machines are told as others with a network of their own; the card says nothing of that.
   std::stable_partition(out.begin(), out.end(), [&](const std::string& name) {
-    return !catalogue.entry(Kind::node, catalogue.path(Kind::node, name)).find("base");
+    return !catalogue.entry(Kind::node, catalogue.path(Kind::node, name))->find("base");
   });
   return out;
 }
