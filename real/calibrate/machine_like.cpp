@@ -20,13 +20,26 @@ std::string lower(std::string text) {
   return text;
 }
 
-/// "h200" of "h200-sxm", "rtx 4090" of "rtx-4090".
-std::string model_in(const std::string& name) {
-  const std::size_t first = name.find('-');
-  if (!name.starts_with("rtx-")) return name.substr(0, first);
-  std::string out = name;
-  std::replace(out.begin(), out.end(), '-', ' ');
+std::vector<std::string> words_of(const std::string& name) {
+  std::vector<std::string> out(1);
+  for (const char c : name) {
+    if (c == '-') {
+      out.emplace_back();
+    } else {
+      out.back() += c;
+    }
+  }
   return out;
+}
+
+/// Whether a driver would call a card of the catalogue so: by its model, "h200" of "h200-sxm", and by the boards that
+/// it names apart, "NVIDIA H200 NVL" and "NVIDIA A100-PCIE-40GB"; cards for workstations by every word, "rtx-6000-ada".
+bool is_called(const std::string& name, const std::string& by_driver) {
+  const std::vector<std::string> words = words_of(name);
+  const auto says = [&](const std::string& word) { return by_driver.find(word) != std::string::npos; };
+  if (words.front() == "rtx") return std::ranges::all_of(words, says);
+  const auto same = [&](const char* board) { return (std::ranges::find(words, board) != words.end()) == says(board); };
+  return says(words.front()) && same("nvl") && same("pcie");
 }
 
 config::Value named(const std::string& name) {
@@ -44,7 +57,7 @@ std::string why_not(const spec::Gpu& gpu, const Machine& machine) {
     return fmt::format("{} has {} of memory, this GPU {}", gpu.name, base::human(gpu.memory),
                        base::human(machine.memory));
   }
-  if (lower(machine.gpu).find(model_in(gpu.name)) == std::string::npos) {
+  if (!is_called(gpu.name, lower(machine.gpu))) {
     return fmt::format("this GPU calls itself {}", machine.gpu);
   }
   return "";

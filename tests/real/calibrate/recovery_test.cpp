@@ -270,6 +270,13 @@ TEST(CalibrationMachine, ACardIsFoundByItsNameAndSize) {
   machine = fake::machine();
   machine.memory = base::GiB(80);
   EXPECT_THAT(real::why_not(fake::node().gpu, machine), HasSubstr("of memory, this GPU"));
+  const auto nodes_of = [&](const char* gpu) {
+    real::Machine other = fake::machine();
+    other.gpu = gpu;
+    return real::nodes_like(other, catalogue);
+  };
+  EXPECT_EQ(nodes_of("NVIDIA H200 NVL"), std::vector<std::string>{"h200-nvl-x8"});  // the same chip and memory
+  EXPECT_TRUE(nodes_of("NVIDIA H200 PCIe").empty());
   machine = fake::machine();
   machine.gpu = "NVIDIA B200";
   EXPECT_EQ(real::why_not(fake::node().gpu, machine), "this GPU calls itself NVIDIA B200");
