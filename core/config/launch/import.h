@@ -18,6 +18,7 @@ struct Import {
   Settings options;                     // as the file has them, with their places; what was understood is taken
   std::int64_t gpus = 0;                // of the cluster that the user names; 0: unknown
   std::int64_t nodes = 1;               // of that cluster
+  bool has_cudnn = true;                // its GPUs, where they are known
   std::int64_t ranks_of_a_replica = 1;  // tp x cp x pp that the user names
   std::vector<std::string> ignored;     // that the user says have no effect; "all"
   Settings keys;                        // of the Job. Those without a place are what the framework does unasked

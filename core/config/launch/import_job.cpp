@@ -15,17 +15,19 @@
 namespace config::launch {
 namespace {
 
-/// GPUs of the cluster that the flags name; 0 when they do not, or none that there is.
-std::int64_t gpus_of(const Value& tree, const Catalogue& catalogue, Faults& faults) {
+/// What the flags name of the cluster: its GPUs and what they have; nothing when they do not, or none that there is.
+void read_cluster(const Value& tree, Import& i) {
   const Value* cluster = tree.find("cluster");
   const Value* node = cluster ? cluster->find("node") : nullptr;
-  if (!node || node->kind == Value::Kind::list) return 0;
-  const std::size_t before = faults.size();
-  const spec::Node read = catalogue.node(*node, "cluster.node", faults);
+  if (!node || node->kind == Value::Kind::list) return;
+  const std::size_t before = i.faults.size();
+  const spec::Node read = i.catalogue.node(*node, "cluster.node", i.faults);
   const std::string nodes = flattened(tree).text("cluster.nodes", "1");
-  return faults.size() == before && nodes.find_first_not_of("0123456789") == std::string::npos && nodes.size() < 8
-             ? std::int64_t{read.gpus} * std::stoll(nodes)
-             : 0;
+  if (i.faults.size() > before || nodes.find_first_not_of("0123456789") != std::string::npos || nodes.size() > 7)
+    return;
+  i.nodes = std::stoll(nodes);
+  i.gpus = read.gpus * i.nodes;
+  i.has_cudnn = traits_of(read.gpu.generation).cudnn;
 }
 
 /// tp x cp x pp of the flags.
@@ -144,20 +146,17 @@ Imported import_job(const Framework& framework, const std::string& path, const V
                     const std::vector<std::string>& ignored, const Catalogue& on) {
   const Catalogue catalogue = on.remembering();
   const Correspondence table = read_correspondence(catalogue, framework.table);
-  Import i{table, catalogue, framework.parse(path), 0, 1, 1, ignored, {}, {}, {}, 0};
+  Import i{table, catalogue, framework.parse(path), 0, 1, true, 1, ignored, {}, {}, {}, 0};
   Value cluster = flags;
   unify(i);
   for (const char* option : {"nnodes", "num_machines"}) {
     const Value* nodes = i.options.find(option);
     if (nodes && !flattened(flags).has("cluster.nodes")) set_path(cluster, "cluster.nodes", nodes->text, path);
   }
-  i.gpus = gpus_of(cluster, catalogue, i.faults);
+  read_cluster(cluster, i);
   i.ranks_of_a_replica = replica_of(flags);
   Value given = flags;
-  if (i.gpus > 0) {
-    i.nodes = std::stoll(flattened(cluster).text("cluster.nodes", "1"));
-    use_part_of_nodes(i, i.nodes, given);
-  }
+  if (i.gpus > 0) use_part_of_nodes(i, i.nodes, given);
   framework.read(i);
   refuse_strange(i, path);
   account_for_rest(i);

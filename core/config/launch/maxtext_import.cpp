@@ -318,6 +318,14 @@ void read_moments(Import& i) {
   if (i.options.text("mu_dtype") == i.options.text("weight_dtype", "float32")) i.options.take("mu_dtype");
 }
 
+/// Transformer Engine's fused attention, which is cuDNN's where there is cuDNN.
+void read_attention(Import& i) {
+  const Value* kernel = i.options.find("attention");
+  if (i.has_cudnn || !kernel || kernel->text != "cudnn_flash_te") return;
+  i.keys.set("strategy.attention_kernel", "flash2", kernel->where);
+  i.options.erase("attention");
+}
+
 }  // namespace
 
 void read_maxtext(Import& i) {
@@ -332,6 +340,7 @@ void read_maxtext(Import& i) {
   read_batch(i, mesh);
   read_experts(i);
   read_policy(i);
+  read_attention(i);
   read_moments(i);
   if (!i.options.has("attention"))
     i.notes.emplace_back(

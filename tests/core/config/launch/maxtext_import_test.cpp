@@ -156,6 +156,18 @@ TEST_F(ImportedJob, MomentsOfMaxtextHaveTheWeightsType) {
     EXPECT_TRUE(has(narrow, line)) << line << narrow;
 }
 
+TEST_F(ImportedJob, MaxtextsFusedAttentionIsCudnnsWhereThereIsCudnn) {
+  const auto kernel = [&](const char* node) {
+    const std::string out = read("maxtext", "a.yml", "model_name: llama3-8b\nattention: cudnn_flash_te\n",
+                                 std::string("{cluster: {node: ") + node + "}}");
+    return has(out, "strategy.attention_kernel=cudnn\n")    ? "cudnn"
+           : has(out, "strategy.attention_kernel=flash2\n") ? "flash2"
+                                                            : out;
+  };
+  EXPECT_EQ(kernel("dgx-h100"), "cudnn");
+  EXPECT_EQ(kernel("mi300x-x8"), "flash2");
+}
+
 TEST_F(ImportedJob, ACustomPolicyOfMaxtextIsTheOneThatKeepsTheSame) {
   const auto policy = [&](const std::string& tensors) {
     return read("maxtext", "a.yml", std::string(kModel) + "per_device_batch_size: 1\nremat_policy: custom\n" + tensors,
