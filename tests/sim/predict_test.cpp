@@ -121,7 +121,9 @@ TEST(Predict, TheSameJobGetsTheSameAnswerTwice) {
     EXPECT_EQ(p.breakdown_stage, q.breakdown_stage);
     EXPECT_EQ(p.fits, q.fits);
     EXPECT_EQ(p.peak_bytes, q.peak_bytes);
-    if (!p.fits) EXPECT_EQ(sim::changes_that_fit(job), sim::changes_that_fit(job));
+    if (!p.fits) {
+      EXPECT_EQ(sim::changes_that_fit(job), sim::changes_that_fit(job));
+    }
     EXPECT_EQ(p.warnings, q.warnings);
     EXPECT_EQ(p.assumptions, q.assumptions);
     EXPECT_EQ(p.operators, q.operators);
