@@ -96,6 +96,13 @@ class Precision : Rules {
       fault("training.fp8_activation_inputs", "is for gated activations kept in 16 bits",
             "choose a model with gated_mlp and a precision of 16 bits or below, or leave it out");
     }
+    const bool microscaled = t_.precision == Dtype::mxfp8 || t_.precision == Dtype::nvfp4;
+    if (microscaled && !t_.serves() && !traits_of(cluster_.node.gpu.generation).trains_microscaled) {
+      fault("training.precision",
+            "no library trains in " + std::string(name(t_.precision)) + " on " + cluster_.node.gpu.name +
+                ", whose matmuls of it have one layout",
+            "write fp8 or bf16");
+    }
     if (t_.moments_dtype != Dtype::fp32 && t_.optimizer == Optimizer::adamw8bit) {
       fault("training.moments_dtype", "adamw8bit keeps its moments in 8 bits", "write optimizer: adamw");
     }

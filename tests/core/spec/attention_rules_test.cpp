@@ -50,6 +50,7 @@ TEST(Check, AttentionInFp8IsForNarrowTrainingByCudnnOnHopperAndBlackwell) {
   EXPECT_EQ(attention(Generation::hopper, Dtype::fp8, cudnn, true), Fields{});
   EXPECT_EQ(attention(Generation::blackwell, Dtype::fp8, cudnn, true), Fields{});
   EXPECT_EQ(attention(Generation::ada, Dtype::fp8, cudnn, true), Fields{"training.fp8_attention"});
+  EXPECT_EQ(attention(Generation::blackwell_rtx, Dtype::fp8, cudnn, true), Fields{"training.fp8_attention"});
   EXPECT_EQ(traits_of(Generation::cdna4).fp8_attention, NarrowHeads::none);
   EXPECT_EQ(attention(Generation::hopper, Dtype::bf16, cudnn, true), Fields{"training.fp8_attention"});
   EXPECT_EQ(attention(Generation::hopper, Dtype::fp8, cudnn, false), Fields{"training.fp8_attention"});
@@ -65,6 +66,23 @@ TEST(Check, AttentionInFp8IsForNarrowTrainingByCudnnOnHopperAndBlackwell) {
   };
   EXPECT_EQ(attention(Generation::blackwell, Dtype::fp8, cudnn, true, 128, latent), Fields{});
   EXPECT_EQ(attention(Generation::hopper, Dtype::fp8, cudnn, true, 128, latent), Fields{"training.fp8_attention"});
+}
+
+TEST(Check, NothingTrainsInMicroscaledFormatsOnBlackwellCardsForWorkstations) {
+  const auto precision = [](Generation g, Dtype dtype, Mode mode = Mode::train) {
+    return fields(with([&](Job& j) {
+      j.training.mode = mode;
+      j.training.precision = dtype;
+      j.cluster.node.gpu.generation = g;
+      j.cluster.node.gpu.peak[static_cast<int>(dtype)] = base::TFLOPps(2000);
+    }));
+  };
+  for (const Dtype dtype : {Dtype::mxfp8, Dtype::nvfp4}) {
+    EXPECT_EQ(precision(Generation::blackwell_rtx, dtype), Fields{"training.precision"});
+    EXPECT_EQ(precision(Generation::blackwell_rtx, dtype, Mode::prefill), Fields{});  // one layout is enough
+    EXPECT_EQ(precision(Generation::blackwell, dtype), Fields{});
+  }
+  EXPECT_EQ(precision(Generation::blackwell_rtx, Dtype::fp8), Fields{});
 }
 
 TEST(Check, AKernelThatTheFrameworkDoesNotRunIsPredictedWithAWarning) {

@@ -92,6 +92,7 @@ TEST(Resolve, AttentionIsTheBestOfTheGeneration) {
   EXPECT_EQ(best(Generation::hopper, flash2), AttentionKernel::flash2);
   EXPECT_EQ(best(Generation::hopper, AttentionKernel::flash3), AttentionKernel::flash3);
   EXPECT_EQ(best(Generation::blackwell, flash2), AttentionKernel::cudnn);
+  EXPECT_EQ(best(Generation::blackwell_rtx, flash2), AttentionKernel::flash2);
   EXPECT_EQ(best(Generation::ampere, flash2, Dtype::fp32), AttentionKernel::unfused);
   EXPECT_EQ(best(Generation::ampere, flash2, Dtype::bf16, 448), AttentionKernel::fused_softmax);
 }
