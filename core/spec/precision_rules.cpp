@@ -100,7 +100,7 @@ class Precision : Rules {
     if (microscaled && !t_.serves() && !traits_of(cluster_.node.gpu.generation).trains_microscaled) {
       fault("training.precision",
             "no library trains in " + std::string(name(t_.precision)) + " on " + cluster_.node.gpu.name +
-                ", whose matmuls of it have one layout",
+                ", a Blackwell of compute capability 12",
             "write fp8 or bf16");
     }
     if (t_.moments_dtype != Dtype::fp32 && t_.optimizer == Optimizer::adamw8bit) {
