@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <numeric>
+#include <string_view>
 
 #include "core/base/text.h"
 #include "core/config/launch/framework.h"
@@ -58,8 +59,7 @@ void write_model(Export& e) {
 }
 
 struct Axis {
-  const char* name;
-  const char* key;  // of the Job
+  std::string_view name;
   int size;
 };
 
@@ -72,7 +72,7 @@ void place(Export& e, const std::array<Axis, 5>& axes) {
     if (axis.size == 1) continue;
     e.options.set(mesh_axis("ici", axis.name), std::to_string(inside));
     e.options.set(mesh_axis("dcn", axis.name), std::to_string(axis.size / inside));
-    if (axis.key == std::string_view("strategy.ep") && inside > 1 && axis.size > inside)
+    if (axis.name == "expert" && inside > 1 && axis.size > inside)
       e.notes.emplace_back("before 2026 MaxText has experts inside of nodes or over them, not both");
   }
   // Left out, they take what is left.
@@ -111,12 +111,8 @@ void write_mesh(Export& e) {
                     base::quoted(std::to_string(shard)) + ": shards are over whole groups of cp and ep",
                     "write a multiple of " + std::to_string(others));
   if (s.zero == 1) e.options.set("shard_optimizer_over_data", "true");
-  const int fsdp = s.zero < 3 ? 1 : shard / others;
-  place(e, {{{"tensor", "strategy.tp", s.tp},
-             {"context", "strategy.cp", s.cp},
-             {"expert", "strategy.ep", s.ep},
-             {"fsdp", "strategy.zero", fsdp},
-             {"data", "strategy.dp", ranks / (s.zero < 3 ? 1 : shard)}}});
+  place(e,
+        {{{"tensor", s.tp}, {"context", s.cp}, {"expert", s.ep}, {"fsdp", shard / others}, {"data", ranks / shard}}});
 }
 
 /// Sequences a GPU, which tensor and context parallel ranks share: to the last digit, for MaxText rounds the batch
