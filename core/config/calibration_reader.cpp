@@ -81,6 +81,17 @@ void read_memory(const Value& value, const std::string& path, spec::MemoryCurve&
   map.finish();
 }
 
+void read_recurrence(const Value& value, const std::string& path, spec::RecurrenceCurve& curve, Faults& faults) {
+  MapReader map(value, path, faults);
+  map.require("forward", curve.forward, 1e-3, kMost);
+  map.require("backward", curve.backward, 1e-3, kMost);
+  map.read("chunk", curve.chunk);
+  map.read("backward_chunk", curve.backward_chunk);
+  map.require("overhead", curve.overhead);
+  read_provenance(map, curve.from);
+  map.finish();
+}
+
 void read_power(const Value& value, const std::string& path, spec::PowerState& power, Faults& faults) {
   MapReader map(value, path, faults);
   map.require("sustained", power.sustained, 1e-2, 1);
@@ -138,6 +149,7 @@ spec::Calibration read_calibration(const Value& value, const std::string& name, 
   read_family(map, "matmul", spec::kNamesOf<spec::Dtype>, result.matmul, read_matmul, faults);
   read_family(map, "attention", spec::kNamesOf<spec::AttentionKernel>, result.attention, read_attention, faults);
   read_family(map, "memory", spec::kMemoryKindNames, result.memory, read_memory, faults);
+  read_family(map, "recurrence", spec::kNamesOf<spec::Recurrent::Kind>, result.recurrence, read_recurrence, faults);
   map.read("accumulation", result.accumulation, 0, 1);
   map.read("accumulation_source", result.accumulation_source);
   map.read("unaligned_batches", result.unaligned_on_cuda_cores, {{"cuda_cores", true}, {"tensor_cores", false}});

@@ -68,6 +68,15 @@ std::string memory(std::string_view name, const spec::MemoryCurve& c) {
                      c.efficiency, yaml_us(c.overhead), rows_of(c.from));
 }
 
+std::string recurrence(std::string_view name, const spec::RecurrenceCurve& c) {
+  const std::string chunks =
+      c.chunk.si() > 0 || c.backward_chunk.si() > 0
+          ? fmt::format("chunk: {}, backward_chunk: {}, ", yaml_us(c.chunk), yaml_us(c.backward_chunk))
+          : "";
+  return fmt::format("  {}: {{kind: {}, forward: {:.6g}, backward: {:.6g}, {}overhead: {}, {}}}\n", name,
+                     kind(c.from.measured), c.forward, c.backward, chunks, yaml_us(c.overhead), rows_of(c.from));
+}
+
 std::string power(const spec::PowerState& p) {
   return fmt::format(
       "power:\n  sustained: {:.6g}\n  exponent: {:.6g}\n  spread: {:.6g}\n  jitter: {:.6g}\n  limit: {:.6g}W\n{}  "
@@ -118,6 +127,11 @@ std::string calibration_yaml(const spec::Calibration& c, const std::string& comm
       attention);
   family(
       "memory", spec::kMemoryKindNames, c.memory, [](const auto& one) { return one.efficiency > 0; }, memory);
+  if (std::ranges::any_of(c.recurrence, [](const auto& one) { return one.forward > 0; })) {
+    family(
+        "recurrence", spec::kNamesOf<spec::Recurrent::Kind>, c.recurrence,
+        [](const auto& one) { return one.forward > 0; }, recurrence);
+  }
   out += interference(c);
   if (!c.sources.empty()) out += "sources:\n";
   for (const std::string& source : c.sources) out += "  - " + yaml_quoted(source) + '\n';

@@ -40,6 +40,17 @@ Value read_groups(const Value& list, const Catalogue& catalogue, spec::Cluster& 
   return first;
 }
 
+bool names_nothing(const Value& fabric) {
+  return fabric.kind == Value::Kind::map && !fabric.find("kind") && !fabric.find("base");
+}
+
+/// A map of neither a kind nor a base is laid over the node's own fabric.
+Value laid_over_own(const Value& fabric, const Value* own) {
+  Value out = fabric;
+  if (own && own->kind != Value::Kind::null && names_nothing(fabric)) out.set("base", *own);
+  return out;
+}
+
 }  // namespace
 
 spec::Cluster read_cluster(const Value& value, const Catalogue& catalogue, Faults& faults) {
@@ -66,8 +77,13 @@ spec::Cluster read_cluster(const Value& value, const Catalogue& catalogue, Fault
     map.fault("fabric", "is missing, and each kind of node has its own",
               "add `fabric:` with a name or a map; `forerun list fabrics` shows the names");
   }
-  if (!fabric) fabric = tree.find("fabric");
-  if (fabric && fabric->kind != Value::Kind::null) {
+  const Value* own = cluster.mixed() ? nullptr : tree.find("fabric");
+  const Value laid = fabric ? laid_over_own(*fabric, own) : Value();
+  fabric = fabric ? &laid : tree.find("fabric");
+  if (fabric && names_nothing(*fabric) && tree.kind != Value::Kind::null) {
+    map.fault("fabric", "has neither a kind nor a base, and there is no fabric of the node's own for it to change",
+              "add base: with a name of `forerun list fabrics`, or describe it with kind:");
+  } else if (fabric && fabric->kind != Value::Kind::null) {
     cluster.fabric = catalogue.fabric(*fabric, "cluster.fabric", faults);
   } else if (cluster.nodes > 1 && tree.kind != Value::Kind::null) {
     map.fault("fabric", "is missing, and the node has no fabric of its own",

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <optional>
 
+#include "core/base/text.h"
 #include "core/config/layer_list_reader.h"
 
 namespace config {
@@ -28,6 +29,7 @@ std::optional<Moe> read_moe(const Value& map, const std::string& path, Faults& f
   reader.read("groups", moe.groups, 1, spec::kMostExperts);
   reader.read("top_groups", moe.top_groups, 1, spec::kMostExperts);
   reader.read("router_bias", moe.router_bias);
+  reader.read("shared_gate", moe.shared_gate);
   if (faults.size() == before) {
     check_experts(moe, reader, "top_k");
     if (moe.top_k <= moe.experts) check_groups(moe, reader, "groups", "top_groups");
@@ -50,13 +52,95 @@ std::optional<Mla> read_mla(const Value& map, const std::string& path, Faults& f
   return mla;
 }
 
+using spec::Recurrent;
+
+std::optional<Recurrent> read_recurrent(const Value& map, const std::string& path, Faults& faults) {
+  Recurrent r;
+  const std::size_t before = faults.size();
+  MapReader reader(map, path, faults, "recurrent: {kind: mamba2, heads: 64, head_dim: 64, groups: 8, state: 128}");
+  reader.require("kind", r.kind);
+  reader.require("heads", r.heads, 1, spec::kMostHeads);
+  reader.require("head_dim", r.head_dim, 1, spec::kMostHeadDim);
+  r.groups = r.kind == Recurrent::Kind::mamba2 ? 1 : r.heads;
+  reader.read("groups", r.groups, 1, spec::kMostHeads);
+  reader.require("state", r.state, 1, spec::kMostHeadDim);
+  reader.read("conv", r.conv, 1, 64);
+  r.chunk = spec::usual_chunk(r.kind);
+  reader.read("chunk", r.chunk, 1, 65'536);
+  reader.read("attention_every", r.attention_every, 0, spec::kMostLayers);
+  if (faults.size() == before && r.heads % r.groups != 0) {
+    reader.fault("groups", std::to_string(r.groups) + " do not divide " + std::to_string(r.heads) + " heads",
+                 "write a divisor of the heads: each group's keys serve as many");
+  }
+  reader.finish();
+  return r;
+}
+
+/// One letter for each layer. `named`: what the pattern's letters need is there.
+void check_pattern(const Model& model, MapReader& map) {
+  const std::string& pattern = model.pattern;
+  const std::size_t odd = pattern.find_first_not_of(Model::kPatternLetters);
+  if (odd != std::string::npos) {
+    map.fault(
+        "pattern", "has " + base::quoted(pattern.substr(odd, 1)) + " at its " + std::to_string(odd + 1) + ". place",
+        "write M (mamba2) or G (gated_delta), * (attention), - (dense feed-forward) or E (experts) for each layer");
+  } else if (static_cast<int>(pattern.size()) != model.layers) {
+    map.fault("pattern",
+              "has " + std::to_string(pattern.size()) + " letters for " + std::to_string(model.layers) + " layers",
+              "write one letter a layer, or layers: " + std::to_string(pattern.size()));
+  }
+  const auto needs = [&](char letter, const char* key, bool there) {
+    if (pattern.find(letter) == std::string::npos || there) return;
+    map.fault("pattern", std::string("has ") + letter + ", and the model no " + key, std::string("add ") + key);
+  };
+  const auto is = [&](Recurrent::Kind kind) { return model.recurrent && model.recurrent->kind == kind; };
+  needs('M', "recurrent: {kind: mamba2, ...}", is(Recurrent::Kind::mamba2));
+  needs('G', "recurrent: {kind: gated_delta, ...}", is(Recurrent::Kind::gated_delta));
+  needs('E', "moe", model.moe.has_value());
+  if (model.recurrent && model.recurrent->attention_every > 0) {
+    map.fault("pattern", "says which layers attend, and so does recurrent.attention_every", "leave one of them out");
+  }
+  if (model.moe && (model.moe->first_dense > 0 || model.moe->every > 1)) {
+    map.fault("pattern", "says which layers have experts, and so do moe.first_dense and moe.every", "leave these out");
+  }
+  if (model.mtp > 0) {
+    map.fault("mtp", "does not say which layers of a pattern a module has; not supported by this version",
+              "write mtp: 0, or leave pattern out");
+  }
+}
+
+void check_recurrent(const Model& model, MapReader& map) {
+  if (!model.pattern.empty()) check_pattern(model, map);
+  if (!model.recurrent && model.pattern.empty()) return;
+  if (model.parallel_block || model.post_norms) {
+    map.fault(model.parallel_block ? "parallel_block" : "post_norms",
+              "in a model with recurrent layers or a pattern is not supported by this version", "write false");
+  }
+}
+
+bool has_dense_layer(const Model& model) {
+  if (!model.pattern.empty()) return model.pattern.find('-') != std::string::npos;
+  return !model.moe || model.moe->first_dense > 0 || model.moe->every > 1;
+}
+
 /// The dense feed-forward's width may be left out where no layer has one; it is then an expert's.
 void read_ffn(Model& model, MapReader& map) {
-  const bool all_experts = model.moe && model.moe->first_dense == 0 && model.moe->every == 1;
-  if (!all_experts) {
+  if (has_dense_layer(model)) {
     map.require("ffn", model.ffn, 1, spec::kMostFfn);
   } else if (!map.read("ffn", model.ffn, 1, spec::kMostFfn)) {
-    model.ffn = model.moe->ffn;
+    model.ffn = model.moe ? model.moe->ffn : model.hidden;
+  }
+}
+
+/// Heads of attention may be left out where no layer attends; they are then the recurrent layers' own.
+void read_heads(Model& model, MapReader& map) {
+  const bool attends = !model.recurrent || (model.pattern.empty() ? model.recurrent->attention_every > 0
+                                                                  : model.pattern.find('*') != std::string::npos);
+  if (attends) {
+    map.require("heads", model.heads, 1, spec::kMostHeads);
+  } else if (!map.read("heads", model.heads, 1, spec::kMostHeads)) {
+    model.heads = model.recurrent->heads;
+    model.head_dim = model.recurrent->head_dim;
   }
 }
 
@@ -97,6 +181,7 @@ void read_attention(Model& model, MapReader& map) {
   map.read("attention_chunk", model.attention_chunk, 0, spec::kMostPositions);
   map.read("full_every", model.full_every, 0, spec::kMostLayers);
   map.read("nope_every", model.nope_every, 0, spec::kMostLayers);
+  map.read("attention_gate", model.attention_gate);
   map.read("attention_sinks", model.attention_sinks);
   map.read("position", model.position);
   map.read("max_positions", model.max_positions, 0, spec::kMostPositions);
@@ -120,7 +205,9 @@ void read_transformer(Model& model, MapReader& map, Faults& faults) {
   const std::size_t before = faults.size();
   map.require("layers", model.layers, 1, spec::kMostLayers);
   map.require("hidden", model.hidden, 1, spec::kMostHidden);
-  map.require("heads", model.heads, 1, spec::kMostHeads);
+  map.part("recurrent", model.recurrent, read_recurrent);
+  map.read("pattern", model.pattern);
+  read_heads(model, map);
   map.require("vocab", model.vocab, 1, spec::kMostVocab);
   map.read("tied_embeddings", model.tied_embeddings);
   map.read("gated_mlp", model.gated_mlp);
@@ -133,7 +220,8 @@ void read_transformer(Model& model, MapReader& map, Faults& faults) {
   read_norms_and_biases(model, map);
   const bool head_dim = map.read("head_dim", model.head_dim, 1, spec::kMostHeadDim);
   if (faults.size() != before) return;  // what follows is derived from what could not be read
-  if (!head_dim) default_head_dim(model, map);
+  if (!head_dim && model.head_dim == 0) default_head_dim(model, map);
+  if (faults.size() == before) check_recurrent(model, map);
   if (faults.size() == before) check_shape(model, map);
 }
 
@@ -146,6 +234,7 @@ double rough_parameters(const Model& model) {
              (hidden + heads * (mla->nope_head_dim + mla->value_head_dim)) * (mla->kv_lora_rank + 1.0) +
              hidden * (mla->rope_head_dim + heads * (mla->nope_head_dim + mla->rope_head_dim + mla->value_head_dim));
   }
+  if (const auto& r = model.recurrent) block += hidden * static_cast<double>(r->in_width() + r->value_width());
   block += 3 * hidden * static_cast<double>(model.ffn);
   if (const auto& moe = model.moe) {
     block += 3 * hidden * (1.0 * moe->experts * static_cast<double>(moe->ffn) + static_cast<double>(moe->shared_ffn)) +

@@ -40,6 +40,7 @@ Value tree_of(const spec::Moe& moe) {
   add(map, "groups", moe.groups);
   add(map, "top_groups", moe.top_groups);
   add(map, "router_bias", moe.router_bias);
+  add(map, "shared_gate", moe.shared_gate);
   return map;
 }
 
@@ -50,6 +51,19 @@ Value tree_of(const spec::Mla& mla) {
   add(map, "rope_head_dim", mla.rope_head_dim);
   add(map, "nope_head_dim", mla.nope_head_dim);
   add(map, "value_head_dim", mla.value_head_dim);
+  return map;
+}
+
+Value tree_of(const spec::Recurrent& r) {
+  Value map;
+  add(map, "kind", std::string(spec::name(r.kind)));
+  add(map, "heads", r.heads);
+  add(map, "head_dim", r.head_dim);
+  add(map, "groups", r.groups);
+  add(map, "state", r.state);
+  add(map, "conv", r.conv);
+  add(map, "chunk", r.chunk);
+  add(map, "attention_every", r.attention_every);
   return map;
 }
 
@@ -85,12 +99,15 @@ Value model_tree(const spec::Model& model) {
   add(map, "attention_chunk", model.attention_chunk);
   add(map, "full_every", model.full_every);
   add(map, "nope_every", model.nope_every);
+  add(map, "attention_gate", model.attention_gate);
   add(map, "attention_sinks", model.attention_sinks);
   add(map, "parallel_block", model.parallel_block);
   if (model.parallel_block) add(map, "norms_in_parallel", model.norms_in_parallel);
   add(map, "mtp", model.mtp);
   if (model.moe) map.set("moe", tree_of(*model.moe));
   if (model.mla) map.set("mla", tree_of(*model.mla));
+  if (model.recurrent) map.set("recurrent", tree_of(*model.recurrent));
+  if (!model.pattern.empty()) add(map, "pattern", model.pattern);
   return map;
 }
 

@@ -97,6 +97,7 @@ void take_qk_norm(Model& m, const Model& known, const Taker& from) {
 void take_attention(Model& m, const Model& known, const Taker& from) {
   take_qk_norm(m, known, from);
   from.take("nope_every", m.nope_every, known.nope_every);
+  from.take("attention_gate", m.attention_gate, known.attention_gate);
   from.take("attention_sinks", m.attention_sinks, known.attention_sinks);
   from.take("window", m.window, known.window);
   from.take("attention_chunk", m.attention_chunk, known.attention_chunk);

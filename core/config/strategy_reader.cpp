@@ -125,8 +125,8 @@ void read_fsdp(MapReader& map, spec::Strategy& s, Faults& faults) {
   }
   part.read("prefetch", s.fsdp.prefetch, 0, 8);
   part.read("limit_all_gathers", s.fsdp.limit_all_gathers, 1, 9);
-  part.read("reshard", s.fsdp.reshard);
-  part.read("sync_each_microbatch", s.fsdp.sync_each_microbatch);
+  s.reshard_given = part.read("reshard", s.fsdp.reshard);
+  s.sync_given = part.read("sync_each_microbatch", s.fsdp.sync_each_microbatch);
   part.finish();
 }
 

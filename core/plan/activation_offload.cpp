@@ -18,8 +18,8 @@ int leaving(const Context& c, const Chunk& chunk) {
 }
 
 std::int64_t kept(const Context& c, const Chunk& chunk, int layer) {
-  const bool experts = c.experts_in(chunk.first_layer + layer);
-  return kept_activations(c, recompute_of(c, chunk.index_in_stage + layer), experts).total();
+  const spec::LayerParts parts = c.model.parts_in(chunk.first_layer + layer);
+  return kept_activations(c, recompute_of(c, chunk.index_in_stage + layer), parts).total();
 }
 
 /// Lets compute wait for `event` in an operator of its own, for what comes next may have much to wait for already.

@@ -1,5 +1,7 @@
 // core/plan/activations.cpp -- what a block keeps for its backward, and what it holds in passing (declared in block.h).
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "core/plan/adapters.h"
 #include "core/plan/autocast.h"
 #include "core/plan/block.h"
@@ -8,6 +10,7 @@
 #include "core/plan/low_precision.h"
 #include "core/plan/mla.h"
 #include "core/plan/moe_shape.h"
+#include "core/plan/recurrent.h"
 
 namespace plan {
 
@@ -27,6 +30,10 @@ void keep_narrow(const Context& c, BlockActivations& out) {
   out.linear_inputs = scaled(out.linear_inputs, narrow);
   out.context += scaled(out.context, narrow);  // attention's backward reads it in 16 bits
   if (out.feed_forward > 0) out.feed_forward += scaled(down_input, narrow) - down_input;
+  if (out.recurrent > 0) {
+    const std::int64_t output_input = c.tokens * recurrent_out(c).in * c.element;
+    out.recurrent += scaled(output_input, narrow) - output_input;
+  }
   if (out.experts > 0) {
     const MoeShape shape(c);
     const std::int64_t inputs = shape.rows * (c.hidden + shape.ffn) + c.tokens * shape.shared_ffn;
@@ -45,23 +52,9 @@ std::int64_t saved_by_fp8_attention(const Context& c, RecomputeKind kind) {
   return cast * (c.model.layers - wide) / c.model.layers;  // precision_rules.cpp: some layer is narrow
 }
 
-}  // namespace
-
-BlockActivations kept_activations(const Context& c, RecomputeKind kind, bool experts) {
-  BlockActivations out;
+/// Queries, keys and values, scores, and what attention gives.
+void keep_of_attention(const Context& c, RecomputeKind kind, BlockActivations& out) {
   const std::int64_t e = c.element;
-  const std::int64_t shard = c.shard_tokens * c.hidden;  // one residual-stream tensor
-  if (kind == RecomputeKind::full) {
-    out.norm_inputs = shard * c.stream;  // the block's input alone
-    return out;
-  }
-  if (kind == RecomputeKind::selective_ops) return kept_by_selective_ops(c, experts);
-  const bool one_norm = c.model.parallel_block && c.model.norms_in_parallel == 1;
-  const std::int64_t norms = (c.model.parallel_block ? 1 : 2) + (c.model.post_norms ? 2 : 0);
-  out.norm_inputs = norms * shard * kept_by_stream_norm(c);
-  const std::int64_t input = c.sp && c.job.framework.keeps_gathered ? c.tokens * c.hidden : shard;
-  const int casts = casts_of_input(c, up_linear(c)) + (one_norm ? 0 : casts_of_input(c, qkv_linear(c)));
-  out.linear_inputs = casts * input * e;
   out.qkv = c.model.mla ? latent_activations(c) : c.tokens * c.qkv_width * e;
   if (c.model.qk_norm) out.qkv += c.tokens * (c.q_width + c.kv_width) * e;
   out.qkv += 2 * c.tokens * (std::int64_t{c.attention_kv_heads} * c.head_dim - c.kv_width) * e;  // copies beside none
@@ -75,22 +68,46 @@ BlockActivations kept_activations(const Context& c, RecomputeKind kind, bool exp
     const std::int64_t softmax = softmax_is_one_kernel(c) || e == 4 ? e : 4 + e;
     out.scores = scores * (softmax + (c.dropout ? e + 1 : 0));
   }
-  out.context = c.tokens * (c.context_width + (c.model.mla && pads_values(c) ? c.q_width : 0)) * e;
+  out.context = c.tokens * (c.context_width + (c.model.mla && pads_values(c) ? c.q_width : 0) + c.gate_width) * e;
+}
+
+}  // namespace
+
+BlockActivations kept_activations(const Context& c, RecomputeKind kind, spec::LayerParts parts) {
+  BlockActivations out;
+  const std::int64_t e = c.element;
+  const std::int64_t shard = c.shard_tokens * c.hidden;  // one residual-stream tensor
+  if (kind == RecomputeKind::full) {
+    out.norm_inputs = shard * c.stream;  // the block's input alone
+    return out;
+  }
+  if (kind == RecomputeKind::selective_ops) return kept_by_selective_ops(c, parts);
+  const bool one_norm = c.model.parallel_block && c.model.norms_in_parallel == 1;
+  const std::int64_t norms = (c.model.parallel_block ? 1 : parts.branches()) + (c.model.post_norms ? 2 : 0);
+  out.norm_inputs = norms * shard * kept_by_stream_norm(c);
+  const std::int64_t input = c.sp && c.job.framework.keeps_gathered ? c.tokens * c.hidden : shard;
+  int casts = 0;
+  if (parts.attends() && !one_norm) casts += casts_of_input(c, qkv_linear(c));
+  if (parts.recurs()) casts += casts_of_input(c, recurrent_in(c));
+  if (parts.feed_forward != spec::FeedForward::none) casts += casts_of_input(c, up_linear(c));
+  out.linear_inputs = casts * input * e;
+  if (parts.attends()) keep_of_attention(c, kind, out);
+  if (parts.recurs()) out.recurrent = recurrent_activations(c);
   // Up to here every count is of tensors that the backward reads; an eager gated activation also keeps some between.
   const std::int64_t eager = kept_by_eager_gate(c) * std::int64_t{c.ffn};
-  if (experts) {
+  if (parts.has_experts()) {
     out.experts = moe_activations(c).total();
-  } else {
+  } else if (parts.has_dense()) {
     out.feed_forward =
         c.tokens * (c.up_width * activation_input_element(c) + (eager + c.ffn) * e + c.ffn * kept_of_written_gelu(c));
   }
-  out.masks = c.dropout ? (c.model.parallel_block ? 1 : 2) * shard : 0;
+  out.masks = c.dropout ? (c.model.parallel_block ? 1 : parts.branches()) * shard : 0;
   if (c.strategy.lora) {  // adapters read their inputs in 16 bits
-    keep_for_adapters(c, experts, out);
+    keep_for_adapters(c, parts, out);
   } else {
     keep_narrow(c, out);
   }
-  return kind == RecomputeKind::selective ? without_modules(c, experts, out) : out;
+  return kind == RecomputeKind::selective ? without_modules(c, parts, out) : out;
 }
 
 RecomputeKind recompute_of(const Context& c, int index_in_stage) {
@@ -102,13 +119,14 @@ RecomputeKind recompute_of(const Context& c, int index_in_stage) {
 
 std::int64_t Block::feed_forward_bytes() const {
   if (experts()) return moe_activations(c_).total();
+  if (!parts().has_dense()) return parts().recurs() ? recurrent_activations(c_) : c_.tokens * c_.qkv_width * c_.element;
   return c_.tokens * (c_.up_width + c_.ffn) * c_.element;
 }
 
 /// Gradients of the scores: one tensor, which a softmax kernel turns in place (Megatron's); as a chain of kernels also
 /// the fp32 one it reads and the one it writes.
 std::int64_t Block::score_gradient_bytes() const {
-  if (c_.fused_attention()) return 0;
+  if (c_.fused_attention() || !parts().attends()) return 0;
   const std::int64_t scores = c_.batch * c_.heads * c_.sequence * c_.sequence;
   return scores * (softmax_is_one_kernel(c_) || c_.element == 4 ? c_.element : c_.element + 8);
 }
@@ -116,7 +134,13 @@ std::int64_t Block::score_gradient_bytes() const {
 std::int64_t Block::widest_gradient_bytes() const {
   // Gate and up apart leave an input gradient each, which are added.
   const bool apart = c_.job.framework.separate_linears && c_.model.gated_mlp;
-  if (!experts()) return c_.tokens * (c_.up_width + c_.hidden * (apart ? 2 : 1)) * c_.element;
+  if (!experts()) {
+    // Of a recurrent layer alone what leaves its first projection; of attention alone queries, keys and values.
+    const std::int64_t mixer = parts().recurs() ? recurrent_in(c_).out : parts().attends() ? c_.qkv_width : 0;
+    const bool dense = parts().has_dense();
+    const std::int64_t widest = dense ? std::max(c_.up_width, parts().recurs() ? mixer : 0) : mixer;
+    return c_.tokens * (widest + c_.hidden * (apart && dense ? 2 : 1)) * c_.element;
+  }
   const MoeShape shape(c_);
   return shape.rows * (shape.up_width + c_.hidden) * c_.element;
 }

@@ -8,6 +8,7 @@
 #include "core/plan/low_precision.h"
 #include "core/plan/mla.h"
 #include "core/plan/moe.h"
+#include "core/plan/recurrent.h"
 
 namespace plan {
 namespace {
@@ -74,15 +75,19 @@ std::vector<Linear> modules_of(const Linear& linear) {
   return modules;
 }
 
-std::vector<Placed> linears_of_layer(const Context& c, bool experts) {
+std::vector<Placed> linears_of_layer(const Context& c, spec::LayerParts parts) {
   std::vector<Placed> all;
-  if (c.model.mla) {
-    all = latent_linears(c);
-  } else {
-    all.push_back({qkv_linear(c), Side::column});
+  if (parts.recurs()) {
+    all = {{recurrent_in(c), Side::column}, {recurrent_out(c), Side::row}};
+  } else if (parts.attends()) {
+    if (c.model.mla) {
+      all = latent_linears(c);
+    } else {
+      all.push_back({qkv_linear(c), Side::column});
+    }
+    all.push_back({proj_linear(c), Side::row});
   }
-  all.push_back({proj_linear(c), Side::row});
-  if (experts) {
+  if (parts.has_experts()) {
     const MoeShape shape(c);
     if (shape.shared_ffn > 0) {
       all.push_back({shared_expert_up(c, shape), Side::column});
@@ -90,15 +95,15 @@ std::vector<Placed> linears_of_layer(const Context& c, bool experts) {
     }
     all.push_back({expert_up(c, shape), Side::column});
     all.push_back({expert_down(c, shape), Side::row});
-  } else {
+  } else if (parts.has_dense()) {
     all.push_back({up_linear(c), Side::column});
     all.push_back({down_linear(c), Side::row});
   }
   return all;
 }
 
-std::vector<Placed> adapted_linears(const Context& c, bool experts) {
-  std::vector<Placed> all = linears_of_layer(c, experts);
+std::vector<Placed> adapted_linears(const Context& c, spec::LayerParts parts) {
+  std::vector<Placed> all = linears_of_layer(c, parts);
   std::erase_if(all, [&](const Placed& one) { return !adapted(c, one.linear); });
   return all;
 }
@@ -109,13 +114,13 @@ bool wide_adapter(const Context& c, const Linear& linear) {
 
 std::int64_t whole_adapter_parameters(const Context& c) {
   std::int64_t count = 0;
-  for (const Placed& one : adapted_linears(c, false)) count += one.side == Side::whole ? pair_parameters(c, one) : 0;
+  for (const Placed& one : adapted_linears(c, {})) count += one.side == Side::whole ? pair_parameters(c, one) : 0;
   return count;
 }
 
 Held beside_frozen(const Context& c, int layer, const Held& whole) {
   Held held;
-  for (const Placed& one : adapted_linears(c, c.experts_in(layer))) {
+  for (const Placed& one : adapted_linears(c, c.model.parts_in(layer))) {
     if (one.linear.axis == Axis::etp) {
       held.experts += c.model.moe->experts / c.strategy.ep * pair_parameters(c, one);
     } else {
@@ -129,7 +134,7 @@ Held beside_frozen(const Context& c, int layer, const Held& whole) {
   return held;
 }
 
-void keep_for_adapters(const Context& c, bool experts, BlockActivations& out) {
+void keep_for_adapters(const Context& c, spec::LayerParts parts, BlockActivations& out) {
   const spec::Lora& lora = *c.strategy.lora;
   const std::int64_t e = c.element;
   // Where adapters read a copy of their own, cast or dropped, nothing reads what it was made of.
@@ -139,13 +144,13 @@ void keep_for_adapters(const Context& c, bool experts, BlockActivations& out) {
   if (c.model.mla && !lora.qkv) {  // what the projections up read; the norms in front of them keep their own inputs
     out.qkv -= c.shard_tokens * (c.model.mla->q_lora_rank + c.model.mla->kv_lora_rank) * e;
   }
-  if (!lora.ffn && experts) {
+  if (!lora.ffn && parts.has_experts()) {
     const MoeShape shape(c);
     out.experts -= (shape.rows * (c.hidden + shape.ffn) + c.tokens * shape.shared_ffn) * e;
   } else if (!lora.ffn || copied) {
     out.feed_forward -= c.tokens * c.ffn * e;
   }
-  for (const Placed& one : adapted_linears(c, experts)) {
+  for (const Placed& one : adapted_linears(c, parts)) {
     const std::int64_t rows = rows_of(c, one.linear);
     const bool wide = wide_adapter(c, one.linear), drops = lora.dropout > 0;
     // Of its input each adapter has a copy of its own, cast or dropped, and the mask of one byte.

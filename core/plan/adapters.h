@@ -25,10 +25,10 @@ std::vector<std::string_view> module_names(std::string_view linear);
 /// The layers that a framework really has for a matrix, each with an adapter of its own.
 std::vector<Linear> modules_of(const Linear&);
 
-/// The linear layers of a layer, routers left out; `experts`: its feed-forward is one of experts.
-std::vector<Placed> linears_of_layer(const Context&, bool experts);
-/// The linear layers of a layer that have adapters; `experts`: its feed-forward is one of experts.
-std::vector<Placed> adapted_linears(const Context&, bool experts);
+/// The linear layers of a layer, routers left out.
+std::vector<Placed> linears_of_layer(const Context&, spec::LayerParts);
+/// The linear layers of a layer that have adapters.
+std::vector<Placed> adapted_linears(const Context&, spec::LayerParts);
 
 /// Whether an adapter is in fp32 and runs under autocast: what it reads, and its gradient, go to fp32 and back.
 bool wide_adapter(const Context&, const Linear&);
@@ -38,6 +38,6 @@ std::int64_t whole_adapter_parameters(const Context&);
 /// What a rank trains of a layer that holds `whole` parameters: adapters, beside the bytes of the frozen rest.
 Held beside_frozen(const Context&, int layer, const Held& whole);
 /// Takes from `out` what only gradients of frozen weights would read and adds what adapters keep: x A of each.
-void keep_for_adapters(const Context&, bool experts, BlockActivations& out);
+void keep_for_adapters(const Context&, spec::LayerParts, BlockActivations& out);
 
 }  // namespace plan

@@ -11,6 +11,7 @@
 #include "core/plan/mla.h"
 #include "core/plan/moe.h"
 #include "core/plan/packed_heads.h"
+#include "core/plan/recurrent.h"
 #include "core/plan/tensor_parallel.h"
 
 namespace plan {
@@ -21,7 +22,9 @@ using RecomputeKind = spec::Recompute::Kind;
 }  // namespace
 
 bool stops_recompute(const Context& c, int layer) {
-  const bool reads_output = c.dropout || c.model.post_norms || c.experts_in(layer) || adapted(c, down_linear(c));
+  const spec::LayerParts parts = c.model.parts_in(layer);
+  const Linear last = parts.has_dense() ? down_linear(c) : parts.recurs() ? recurrent_out(c) : proj_linear(c);
+  const bool reads_output = c.dropout || c.model.post_norms || parts.has_experts() || adapted(c, last);
   // Saved by a function of its own, a cast operand is there when its matmul is done; a compiler sees what is read.
   const bool casts = narrow(c, layer) && !c.strategy.compile;
   return c.job.framework.stops_recompute.value_or(false) && !reads_output && !casts;
@@ -126,9 +129,28 @@ void Block::attention_forward(bool windowed) {
   attention_inputs_forward();
   lay_out(copied_before_attention(c_, c_.model.ropes_in(out_.layer)), "queries, keys and values laid out", 2);
   attention_core_forward(windowed);
+  gate_forward();
+}
+
+/// Output times the sigmoid of its gate: one compiled kernel, or two with the sigmoid written between.
+void Block::gate_forward() {
+  if (c_.gate_width == 0) return;
+  const bool fused = c_.fused_activation;
+  const Chain gated = chain(MemoryBound::Kind::elementwise, c_.tokens * c_.gate_width, fused ? 4.0 : 6.0,
+                            fused ? 2.0 : 4.0, fused ? 1 : 2);
+  out_.compute(gated.work, "attention gate", gated.launches);
+}
+
+void Block::gate_backward() {
+  if (c_.gate_width == 0) return;
+  const bool fused = c_.fused_activation;
+  const Chain gated = chain(MemoryBound::Kind::elementwise, c_.tokens * c_.gate_width, fused ? 6.0 : 12.0,
+                            fused ? 4.0 : 6.0, fused ? 1 : 3);
+  out_.compute(gated.work, "attention gate gradient", gated.launches);
 }
 
 void Block::attention_backward(bool windowed) {
+  gate_backward();
   attention_core_backward(windowed);
   if (c_.attention_kv_heads > c_.kv_heads) {
     const Chain sums = expand_kv(c_, true);
@@ -176,29 +198,43 @@ void Block::mlp_backward(bool gathers, bool reduces) {
   linear.column_backward(up_linear(c_), gathers, reduces);
 }
 
-void Block::forward_operators(bool windowed) {
-  TensorParallel linear(c_, out_);
-  const bool stops = out_.phase == Phase::recompute && stops_recompute(c_, out_.layer);
-  const Chain residual = residual_forward(c_);
-  norm("attention norm", false);
-  const bool two_norms = c_.model.norms_in_parallel > 1;
-  if (c_.model
-          .parallel_block) {  // one reduction behind both branches; with one norm they read the same gathered tokens
-    if (two_norms) norm("feed-forward norm", false);
-    linear.column_forward(qkv_linear(c_));
-    attention_forward(windowed);
-    linear.row_forward(proj_linear(c_), false);
-    if (stops) return mlp_inner_forward(two_norms);
-    mlp_forward(two_norms, true);
-    out_.compute(residual.work, "residual add", residual.launches);
-    out_.compute(residual.work, "residual add", residual.launches);
-    return;
-  }
+void Block::mixer_forward(bool windowed, bool to_its_end) {
+  if (parts().recurs()) return RecurrentMixer(c_, out_).forward(to_its_end);
   qkv_forward();
   attention_forward(windowed);
-  linear.row_forward(proj_linear(c_));
-  if (c_.model.post_norms) norm("attention post norm", false);
+  if (to_its_end) TensorParallel(c_, out_).row_forward(proj_linear(c_));
+}
+
+/// One reduction behind both branches; with one norm they read the same gathered tokens.
+void Block::parallel_forward(bool windowed, bool stops) {
+  TensorParallel linear(c_, out_);
+  const bool two_norms = c_.model.norms_in_parallel > 1;
+  norm("attention norm", false);
+  if (two_norms) norm("feed-forward norm", false);
+  linear.column_forward(qkv_linear(c_));
+  attention_forward(windowed);
+  linear.row_forward(proj_linear(c_), false);
+  if (stops) return mlp_inner_forward(two_norms);
+  mlp_forward(two_norms, true);
+  const Chain residual = residual_forward(c_);
   out_.compute(residual.work, "residual add", residual.launches);
+  out_.compute(residual.work, "residual add", residual.launches);
+}
+
+void Block::forward_operators(bool windowed) {
+  const bool stops = out_.phase == Phase::recompute && stops_recompute(c_, out_.layer);
+  if (c_.model.parallel_block) return parallel_forward(windowed, stops);
+  const spec::LayerParts parts = this->parts();
+  const bool mixes_alone = parts.feed_forward == spec::FeedForward::none;
+  const Chain residual = residual_forward(c_);
+  if (parts.mixer != spec::Mixer::none) {
+    norm(parts.recurs() ? "recurrent norm" : "attention norm", false);
+    mixer_forward(windowed, !(stops && mixes_alone));
+    if (stops && mixes_alone) return;
+    if (c_.model.post_norms) norm("attention post norm", false);
+    out_.compute(residual.work, "residual add", residual.launches);
+  }
+  if (mixes_alone) return;
   norm("feed-forward norm", false);
   if (stops) return mlp_inner_forward(true);
   mlp_forward(true, true);
@@ -208,9 +244,9 @@ void Block::forward_operators(bool windowed) {
 
 void Block::forward(RecomputeKind kind, bool windowed) {
   out_.phase = Phase::forward;
-  const BlockActivations keeps = kept_activations(c_, kind, experts());
+  const BlockActivations keeps = kept_activations(c_, kind, parts());
   const std::int64_t kept = keeps.total();
-  const std::int64_t whole = kept_activations(c_, RecomputeKind::none, experts()).total() + keeps.unread;
+  const std::int64_t whole = kept_activations(c_, RecomputeKind::none, parts()).total() + keeps.unread;
   // While it runs, a block that is recomputed later holds what a whole one keeps; it is let go at its end.
   out_.take(Category::activations, kept);
   const std::int64_t passing = kind == RecomputeKind::full ? feed_forward_bytes() : whole - kept;
@@ -229,20 +265,35 @@ void Block::residual_gradient() {
   out_.compute(joined.work, "residual gradient", joined.launches);
 }
 
-void Block::branches_backward(RecomputeKind kind, bool windowed) {
+void Block::feed_forward_backward(RecomputeKind kind) {
   if (c_.model.post_norms) norm("feed-forward post norm gradient", true);
   if (kind == RecomputeKind::selective) feed_forward_modules_again();
   mlp_backward(true, true);
   norm("feed-forward norm gradient", true);
   residual_gradient();
-  if (c_.dropout) residual_dropout_gradient();
+}
+
+void Block::mixer_backward(RecomputeKind kind, bool windowed) {
   if (c_.model.post_norms) norm("attention post norm gradient", true);
-  TensorParallel(c_, out_).row_backward(proj_linear(c_));
+  const bool recurs = parts().recurs();
+  if (!recurs) TensorParallel(c_, out_).row_backward(proj_linear(c_));
   if (kind == RecomputeKind::selective) attention_modules_again(windowed);
-  attention_backward(windowed);
-  qkv_backward();
-  norm("attention norm gradient", true);
+  if (recurs) {
+    RecurrentMixer(c_, out_).backward();
+  } else {
+    attention_backward(windowed);
+    qkv_backward();
+  }
+  norm(recurs ? "recurrent norm gradient" : "attention norm gradient", true);
   residual_gradient();
+}
+
+void Block::branches_backward(RecomputeKind kind, bool windowed) {
+  const spec::LayerParts parts = this->parts();
+  if (parts.feed_forward != spec::FeedForward::none) feed_forward_backward(kind);
+  if (parts.mixer == spec::Mixer::none) return;
+  if (c_.dropout && parts.branches() > 1) residual_dropout_gradient();
+  mixer_backward(kind, windowed);
 }
 
 /// With one norm the branches' gradients meet before they are reduced.
@@ -268,9 +319,9 @@ std::int64_t held_of_frozen(const Context& c, RecomputeKind kind) {
 }
 
 void Block::backward(RecomputeKind kind, bool windowed) {
-  const BlockActivations keeps = kept_activations(c_, kind, experts());
+  const BlockActivations keeps = kept_activations(c_, kind, parts());
   const std::int64_t kept = keeps.total();
-  const std::int64_t whole = kept_activations(c_, RecomputeKind::none, experts()).total() + keeps.unread;
+  const std::int64_t whole = kept_activations(c_, RecomputeKind::none, parts()).total() + keeps.unread;
   const std::int64_t held = held_of_frozen(c_, kind) / 2;  // the input, which stays, and its gradient, which comes
   out_.take(Category::activations, whole - kept + held);
   if (kind == RecomputeKind::full) {

@@ -11,7 +11,7 @@ namespace plan {
 /// et al. (arXiv 2205.05198), section 4, is its test: s b h (34 + 5 a s/h) without parallelism, unfused attention,
 /// dropout.
 struct BlockActivations {
-  std::int64_t norm_inputs = 0;    // of both norms: the residual stream
+  std::int64_t norm_inputs = 0;    // of the norms in front of its branches: the residual stream
   std::int64_t linear_inputs = 0;  // of qkv and the first feed-forward matmul
   std::int64_t qkv = 0;            // queries, keys, values
   std::int64_t scores = 0;         // softmax, its dropout and mask; or the flash kernel's row statistics
@@ -20,26 +20,28 @@ struct BlockActivations {
   std::int64_t masks = 0;          // of the residual dropouts
   std::int64_t unread = 0;         // held without need, beside what a layer without recomputation holds (selective_ops)
   std::int64_t experts = 0;        // instead of feed_forward: of a layer of experts (MoeActivations)
+  std::int64_t recurrent = 0;      // instead of qkv, scores and context: of a recurrent layer
   std::int64_t total() const {
-    return norm_inputs + linear_inputs + qkv + scores + context + feed_forward + masks + unread + experts;
+    return norm_inputs + linear_inputs + qkv + scores + context + feed_forward + masks + unread + experts + recurrent;
   }
 };
 
 /// What the forward of a layer keeps under `kind` of recomputation.
-BlockActivations kept_activations(const Context&, spec::Recompute::Kind kind, bool experts = false);
+BlockActivations kept_activations(const Context&, spec::Recompute::Kind kind, spec::LayerParts = {});
 
-BlockActivations kept_by_selective_ops(const Context&, bool experts);
+/// REQUIRES: no part is missing, none recurrent.
+BlockActivations kept_by_selective_ops(const Context&, spec::LayerParts);
 
 /// What is left of `all`, which a layer without recomputation keeps, under the job's RecomputeModules.
-BlockActivations without_modules(const Context&, bool experts, BlockActivations all);
+BlockActivations without_modules(const Context&, spec::LayerParts, BlockActivations all);
 
 /// Whether the `index`-th layer of a stage (in the order of its chunks) is recomputed in full, selectively or not.
 spec::Recompute::Kind recompute_of(const Context&, int index_in_stage);
 
-/// Whether recomputation of `layer`, or of its feed-forward as a module, ends in front of the feed-forward's last matmul, all that follows leaving
-/// nothing for a backward: non-reentrant checkpoints of PyTorch stop when the last saved tensor is there
-/// (torch/utils/checkpoint.py, early_stop, 2.1), and a compiler leaves out what nobody reads. Dropout, a norm behind
-/// the branch, adapters and the sum over experts do leave something.
+/// Whether recomputation of `layer`, or of its feed-forward as a module, ends in front of its last matmul, all that
+/// follows leaving nothing for a backward: non-reentrant checkpoints of PyTorch stop when the last saved tensor is
+/// there (torch/utils/checkpoint.py, early_stop, 2.1), and a compiler leaves out what nobody reads. Dropout, a norm
+/// behind the branch, adapters and the sum over experts do leave something.
 bool stops_recompute(const Context&, int layer);
 
 /// What stays of a recomputed layer behind its backward, until the pass ends: its input and that one's gradient, where
@@ -80,9 +82,16 @@ class Block {
   void norm(const char* name, bool backward);
   void residual_gradient();
   void residual_dropout_gradient();
-  void branches_backward(spec::Recompute::Kind, bool windowed);  // the feed-forward's, then the attention's behind it
+  void branches_backward(spec::Recompute::Kind, bool windowed);  // the feed-forward's, then the mixer's behind it
+  void parallel_forward(bool windowed, bool stops);
+  void mixer_forward(bool windowed, bool to_its_end);  // without its last matmul, if not
+  void feed_forward_backward(spec::Recompute::Kind);
+  void mixer_backward(spec::Recompute::Kind, bool windowed);
+  void gate_forward();  // of attention's output
+  void gate_backward();
   void parallel_branches_backward(spec::Recompute::Kind, bool windowed);
-  bool experts() const { return c_.experts_in(out_.layer); }
+  spec::LayerParts parts() const { return c_.model.parts_in(out_.layer); }
+  bool experts() const { return parts().has_experts(); }
   std::int64_t feed_forward_bytes() const;     // inside a pass whose tensors nobody keeps
   std::int64_t widest_gradient_bytes() const;  // around the first feed-forward matmul
   std::int64_t score_gradient_bytes() const;   // inside an attention that writes its scores

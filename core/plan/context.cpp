@@ -41,7 +41,8 @@ Context::Context(const spec::Job& j) : job(j), model(j.model), strategy(j.strate
   value_head_dim = model.value_head_dim();
   q_width = std::int64_t{heads} * head_dim;
   kv_width = std::int64_t{kv_heads} * head_dim;
-  qkv_width = q_width + 2 * kv_width;
+  gate_width = model.attention_gate ? q_width : 0;
+  qkv_width = q_width + gate_width + 2 * kv_width;
   context_width = std::int64_t{heads} * value_head_dim;
   ffn = model.ffn / tp;
   up_width = model.up_width() / tp;

@@ -31,7 +31,9 @@ struct Context {
   std::int64_t hidden;
   int attention_kv_heads;  // that attention sees: kv_heads, or heads where K and V are copied to every query head
   int heads, kv_heads, head_dim;  // of one rank; K and V heads are replicated when there are fewer than ranks
-  std::int64_t q_width, kv_width, qkv_width, ffn, up_width;
+  std::int64_t q_width, kv_width, ffn, up_width;
+  std::int64_t gate_width;        // of attention's output, projected beside the queries; 0: none
+  std::int64_t qkv_width;         // the gate included
   int value_head_dim;             // differs from head_dim under latent attention
   std::int64_t document;          // tokens of a packed sequence's documents; 0: a sequence is one
   std::int64_t chunk;             // the same in layers that attend in chunks
@@ -77,7 +79,7 @@ struct Context {
   bool fully_sharded;       // zero 3: and of the parameters
 
   /// Whether the feed-forward of this layer (of the model, from 0) is one of experts.
-  bool experts_in(int layer) const { return model.moe && layer >= 0 && model.moe->in_layer(layer); }
+  bool experts_in(int layer) const { return model.moe && layer >= 0 && model.experts_in(layer); }
   /// Whether any parameter of a stage has copies on other ranks.
   bool replicated() const { return axes[Axis::dp].size > 1 || (model.moe && axes[Axis::expert_dp].size > 1); }
   bool fused_attention() const { return !writes_scores(attention); }

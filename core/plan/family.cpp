@@ -40,6 +40,8 @@ std::string family_of(const Work& work) {
           return "send_recv";
         } else if constexpr (std::is_same_v<W, Convolution>) {
           return "convolution";
+        } else if constexpr (std::is_same_v<W, Recurrence>) {
+          return w.backward ? "scan backward" : "scan forward";
         } else if constexpr (std::is_same_v<W, RatedCopy>) {
           return "host_copy";
         } else {

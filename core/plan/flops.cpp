@@ -30,17 +30,25 @@ double limited_pairs(const spec::Model& model, double s) {
   return whole * scored_pairs(chunk, model.causal, 0) + scored_pairs(s - whole * chunk, model.causal, 0);
 }
 
-/// Of the layers, those that do.
-double limited_share(const spec::Model& model) {
-  int limited = 0;
-  for (int layer = 0; layer < model.layers; ++layer) limited += model.limited_in(layer) ? 1 : 0;
-  return static_cast<double>(limited) / model.layers;
+/// Of the layers, those that attend, and those of them that attend so.
+struct AttendingShare {
+  double all = 0, limited = 0;
+};
+AttendingShare attending_share(const spec::Model& model) {
+  int all = 0, limited = 0;
+  for (int layer = 0; layer < model.layers; ++layer) {
+    if (!model.parts_in(layer).attends()) continue;
+    ++all;
+    limited += model.limited_in(layer) ? 1 : 0;
+  }
+  return {static_cast<double>(all) / model.layers, static_cast<double>(limited) / model.layers};
 }
 
 /// Weights of the feed-forward that a token meets: of experts it visits top_k, the shared ones and the router.
-double feed_forward_weights(const spec::Model& model, bool of_experts) {
+double feed_forward_weights(const spec::Model& model, spec::FeedForward kind) {
+  if (kind == spec::FeedForward::none) return 0;
   const double h = static_cast<double>(model.hidden), matrices = model.gated_mlp ? 3 : 2;
-  if (!of_experts) return matrices * h * static_cast<double>(model.ffn);
+  if (kind == spec::FeedForward::dense) return matrices * h * static_cast<double>(model.ffn);
   const spec::Moe& moe = *model.moe;
   const double visited = static_cast<double>(moe.top_k * moe.ffn + moe.shared_ffn);
   return h * (matrices * visited + moe.experts);
@@ -48,24 +56,41 @@ double feed_forward_weights(const spec::Model& model, bool of_experts) {
 
 /// Modules of multi-token prediction not counted.
 double layers_of_experts(const spec::Model& model) {
-  double out = 0;
-  for (int i = 0; model.moe && i < model.layers; ++i) out += model.moe->in_layer(i) ? 1 : 0;
-  return out;
-}
-
-/// The same averaged over the layers with and without experts.
-double feed_forward_weights(const spec::Model& model) {
-  const double dense = feed_forward_weights(model, false);
-  if (!model.moe) return dense;
-  const double experts = feed_forward_weights(model, true);
-  const double layers = layers_of_experts(model);
-  return (layers * experts + (model.layers - layers) * dense) / model.layers;
+  return model.count_layers([](spec::LayerParts parts) { return parts.has_experts(); });
 }
 
 double attention_weights(const spec::Model& model) {
   if (model.mla) return static_cast<double>(spec::latent_attention_weights(model));
   const double h = static_cast<double>(model.hidden), q = static_cast<double>(model.q_width());
-  return h * (q + 2 * static_cast<double>(model.kv_width())) + q * h;
+  return h * static_cast<double>(model.gated_q_width() + 2 * model.kv_width()) + q * h;
+}
+
+double mixer_weights(const spec::Model& model, spec::Mixer kind) {
+  if (kind == spec::Mixer::none) return 0;
+  return kind == spec::Mixer::attention ? attention_weights(model)
+                                        : static_cast<double>(spec::recurrent_weights(model));
+}
+
+/// Weights that a token meets in a layer.
+double weights_met(const spec::Model& model, spec::LayerParts parts) {
+  return mixer_weights(model, parts.mixer) + feed_forward_weights(model, parts.feed_forward);
+}
+
+/// The same averaged over the layers.
+double weights_met(const spec::Model& model) {
+  double sum = 0;
+  for (int layer = 0; layer < model.layers; ++layer) sum += weights_met(model, model.parts_in(layer));
+  return sum / model.layers;
+}
+
+/// One token through one recurrent layer's convolution and states, as Megatron-LM counts it
+/// (num_floating_point_operations): 7 operations for each number of the states (mamba2), or 8 and the taps
+/// (gated_delta). What kernels compute in chunks instead is not counted.
+double scan_flops(const spec::Model& model) {
+  const spec::Recurrent& r = *model.recurrent;
+  const double states = static_cast<double>(r.value_width()) * r.state;
+  if (r.kind == spec::Recurrent::Kind::mamba2) return 7 * states;
+  return 8 * states + 2.0 * r.conv * static_cast<double>(r.conv_width());
 }
 
 /// Of all heads, for a pair of query and key: scores and values.
@@ -85,15 +110,21 @@ double layer_flops(const spec::Job& job, int layer) {
   const spec::Model& m = job.model;
   const double s = static_cast<double>(job.training.sequence);
   const double document = static_cast<double>(spec::document_length(job.training));
-  const double weights = attention_weights(m) + feed_forward_weights(m, m.moe && m.moe->in_layer(layer));
-  return 2 * s * weights + 2 * attention_lanes(m) * pairs_in_documents(m, s, document, m.limited_in(layer));
+  const spec::LayerParts parts = m.parts_in(layer);
+  double flops = 2 * s * weights_met(m, parts);
+  if (parts.attends()) flops += 2 * attention_lanes(m) * pairs_in_documents(m, s, document, m.limited_in(layer));
+  return parts.recurs() ? flops + s * scan_flops(m) : flops;
 }
 
-/// Of one sequence: the last matmul of a layer's dense feed-forward, where it is computed again and nothing reads it.
+/// Of one sequence: a layer's last matmul, where the layer is computed again and nothing reads what it makes.
 double last_matmul_spared(const Context& c, int layer) {
   if (!stops_recompute(c, layer)) return 0;
+  const spec::LayerParts parts = c.model.parts_in(layer);
+  const std::int64_t inner = parts.has_dense() ? c.model.ffn
+                             : parts.recurs()  ? c.model.recurrent->value_width()
+                                               : std::int64_t{c.model.heads} * c.model.value_head_dim();
   return 2.0 * static_cast<double>(c.job.training.sequence) * static_cast<double>(c.model.hidden) *
-         static_cast<double>(c.model.ffn);
+         static_cast<double>(inner);
 }
 
 /// Of all layers.
@@ -163,11 +194,15 @@ double again_by_selective_ops(const spec::Job& job, double attention) {
 ForwardFlops forward_flops(const spec::Model& model, std::int64_t sequence, std::int64_t document) {
   const double s = static_cast<double>(sequence), h = static_cast<double>(model.hidden);
   ForwardFlops out;
-  out.linear = 2 * s * (attention_weights(model) + feed_forward_weights(model));
-  const double d = static_cast<double>(document), share = limited_share(model);
-  const double full = pairs_in_documents(model, s, d, false), limited = pairs_in_documents(model, s, d, true);
-  out.attention = 2 * attention_lanes(model) * (share * limited + (1 - share) * full);
+  out.linear = 2 * s * weights_met(model);
   out.head = 2 * s * h * static_cast<double>(model.vocab);
+  const double d = static_cast<double>(document);
+  const AttendingShare share = attending_share(model);
+  const double full = pairs_in_documents(model, s, d, false), limited = pairs_in_documents(model, s, d, true);
+  out.attention = 2 * attention_lanes(model) * (share.limited * limited + (share.all - share.limited) * full);
+  if (!model.recurrent) return out;
+  const double recur = model.count_layers([](spec::LayerParts parts) { return parts.recurs(); });
+  out.attention += s * scan_flops(model) * recur / model.layers;
   return out;
 }
 
@@ -175,10 +210,11 @@ namespace {
 
 /// The linear layers of one module, one forward of one sequence: the projection of the joined vectors and a block like
 /// the last, which is one of experts where the model has any.
-double multi_token_linear(const spec::Job& job, const ForwardFlops& layer) {
+double multi_token_linear(const spec::Job& job) {
   const double h = static_cast<double>(job.model.hidden), s = static_cast<double>(job.training.sequence);
-  const double more = feed_forward_weights(job.model, job.model.moe.has_value()) - feed_forward_weights(job.model);
-  return layer.linear + 2 * s * (more + 2 * h * h);
+  const spec::LayerParts parts = job.model.parts_in(job.model.layers - 1);
+  const auto feed_forward = job.model.moe ? spec::FeedForward::experts : spec::FeedForward::dense;
+  return 2 * s * (weights_met(job.model, {parts.mixer, feed_forward}) + 2 * h * h);
 }
 
 /// Of one prefill, whose head sees the last token of each prompt alone, or of one token for each sequence.
@@ -190,7 +226,8 @@ double serving_flops(const spec::Job& job) {
     double lanes = 2 * static_cast<double>(job.model.q_width());
     if (const auto& mla = job.model.mla) lanes = job.model.heads * (2.0 * mla->kv_lora_rank + mla->rope_head_dim);
     const std::int64_t seen = job.training.attended();
-    const double limited = static_cast<double>(seen_by_one(job.model, true, seen)), share = limited_share(job.model);
+    const double limited = static_cast<double>(seen_by_one(job.model, true, seen)),
+                 share = attending_share(job.model).limited;
     one.attention = 2 * lanes * (share * limited + (1 - share) * static_cast<double>(seen));
   }
   one.head = 2 * static_cast<double>(job.model.hidden) * static_cast<double>(job.model.vocab);
@@ -223,11 +260,11 @@ double model_flops(const spec::Job& job) {
   const double batch = static_cast<double>(job.training.global_batch);
   if (job.strategy.lora) {  // frozen weights have no gradient; the adapters' own work is left out
     return batch * (job.model.layers * (2 * one.linear + 3 * one.attention) + 2 * one.head +
-                    job.model.mtp * (2 * multi_token_linear(job, one) + 3 * one.attention + 2 * one.head));
+                    job.model.mtp * (2 * multi_token_linear(job) + 3 * one.attention + 2 * one.head));
   }
   const double all = 3 * batch *
                      (job.model.layers * (one.linear + one.attention) + one.head +
-                      job.model.mtp * (multi_token_linear(job, one) + one.attention + one.head));
+                      job.model.mtp * (multi_token_linear(job) + one.attention + one.head));
   const double room = room_of_experts(job);
   return room < 1 ? all + routed_beyond_even(job, room) : all;
 }
@@ -241,6 +278,8 @@ double again_by_modules(const spec::Job& job, const ForwardFlops& layer) {
   const double s = static_cast<double>(job.training.sequence), h = static_cast<double>(model.hidden);
   const double layers = model.layers + model.mtp;
   const double of_experts = layers_of_experts(model) + (model.moe ? model.mtp : 0);
+  const double dense =
+      model.count_layers([](spec::LayerParts parts) { return parts.has_dense(); }) + (model.moe ? 0 : model.mtp);
   double flops = m.core_attn ? layers * layer.attention : 0;
   if (m.mla_up_proj) {
     const spec::Mla& mla = *model.mla;
@@ -248,9 +287,9 @@ double again_by_modules(const spec::Job& job, const ForwardFlops& layer) {
     const double rest = static_cast<double>(mla.kv_lora_rank) * (mla.nope_head_dim + mla.value_head_dim);
     flops += layers * 2 * s * model.heads * (queries + rest);
   }
-  if (m.mlp) flops += (layers - of_experts) * 2 * s * feed_forward_weights(model, false) - last_matmuls_spared(job);
+  if (m.mlp) flops += dense * 2 * s * feed_forward_weights(model, spec::FeedForward::dense) - last_matmuls_spared(job);
   if (m.moe) {
-    flops += of_experts * 2 * s * feed_forward_weights(model, true);
+    flops += of_experts * 2 * s * feed_forward_weights(model, spec::FeedForward::experts);
   } else if (m.shared_experts) {
     flops += of_experts * 2 * s * h * (model.gated_mlp ? 3 : 2) * static_cast<double>(model.moe->shared_ffn);
   }

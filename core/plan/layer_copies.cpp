@@ -24,7 +24,7 @@ Passage behind(const Segment& segment, std::size_t operators, std::size_t memory
 }  // namespace
 
 LayerKind kind_of(const Context& c, int layer, spec::Recompute::Kind recompute, bool backward) {
-  return {backward,        recompute, c.model.limited_in(layer), c.experts_in(layer), c.model.ropes_in(layer),
+  return {backward,        recompute, c.model.limited_in(layer), c.model.parts_in(layer), c.model.ropes_in(layer),
           narrow(c, layer)};
 }
 

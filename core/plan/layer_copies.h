@@ -20,7 +20,9 @@ struct Context;
 struct LayerKind {
   bool backward = false;
   spec::Recompute::Kind recompute = {};
-  bool limited = false, experts = false, ropes = false, narrow = false;
+  bool limited = false;
+  spec::LayerParts parts = {};
+  bool ropes = false, narrow = false;
   auto operator<=>(const LayerKind&) const = default;
 };
 

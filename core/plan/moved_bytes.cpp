@@ -31,6 +31,11 @@ struct Moved {
     const double weights = in * out * w.kernel * w.kernel / static_cast<double>(w.groups);
     return bytes_of(samples * (size * size * in + out_size * out_size * out) + weights, spec::bytes_of(w.storage));
   }
+  /// Values and their output, keys and queries; backward also reads the output's gradient and writes three.
+  std::int64_t operator()(const Recurrence& w) const {
+    const double vectors = 2.0 * w.heads * w.head_dim + 2.0 * w.groups * w.state;
+    return bytes_of(static_cast<double>(w.batch * w.length) * vectors * (w.backward ? 2 : 1), spec::bytes_of(w.dtype));
+  }
   std::int64_t operator()(const MemoryBound& w) const { return w.read + w.written; }
   std::int64_t operator()(const Collective& w) const { return w.bytes; }
   std::int64_t operator()(const Transfer& w) const { return w.bytes; }

@@ -30,9 +30,9 @@ class Counter {
   explicit Counter(const Context& c) : c_(c) {}
 
   void layer(int index) {
-    const bool experts = c_.experts_in(index);
-    for (const Placed& one : linears_of_layer(c_, experts)) add(one.linear);
-    if (experts) add(c_.model.moe->experts, c_.hidden);  // the router
+    const spec::LayerParts parts = c_.model.parts_in(index);
+    for (const Placed& one : linears_of_layer(c_, parts)) add(one.linear);
+    if (parts.has_experts()) add(c_.model.moe->experts, c_.hidden);  // the router
   }
 
   void module() {  // of multi-token prediction
@@ -57,7 +57,7 @@ class Counter {
     if (linear.axis == Axis::etp) {  // all that the rank holds, whether tokens reach them or not
       add(linear.in, linear.out, c_.model.moe->experts / c_.strategy.ep, true);
     } else if (linear.name == qkv_linear(c_).name) {
-      add(c_.q_width, c_.hidden);
+      add(c_.q_width + c_.gate_width, c_.hidden);
       add(c_.kv_width, c_.hidden, 2);
     } else if (linear.parts[0] == 0) {
       add(linear.in, linear.out);

@@ -29,23 +29,23 @@ std::int64_t activated(const Context& c, std::int64_t tokens, std::int64_t width
 
 }  // namespace
 
-BlockActivations without_modules(const Context& c, bool experts, BlockActivations all) {
+BlockActivations without_modules(const Context& c, spec::LayerParts parts, BlockActivations all) {
   const spec::RecomputeModules& m = c.strategy.recompute.modules;
-  if (m.core_attn) {
+  if (m.core_attn && parts.attends()) {
     if (!c.fused_attention()) all.scores = 0;
     all.qkv -= kept_for_context_parallel(c);
   }
   if (m.layernorm) {
-    const std::int64_t norms = (c.model.parallel_block ? 1 : 2) + (c.model.post_norms ? 2 : 0);
+    const std::int64_t norms = (c.model.parallel_block ? 1 : parts.branches()) + (c.model.post_norms ? 2 : 0);
     all.norm_inputs = norms * c.shard_tokens * c.hidden * c.element;
     all.linear_inputs = 0;
   }
-  if (m.mla_up_proj) {
+  if (m.mla_up_proj && parts.attends()) {
     const spec::Mla& mla = *c.model.mla;
     const std::int64_t latent = mla.q_lora_rank + mla.kv_lora_rank + mla.rope_head_dim;
     all.qkv -= latent_activations(c) - c.shard_tokens * latent * c.element;
   }
-  if (!experts) {
+  if (!parts.has_experts()) {
     if (m.mlp) all.feed_forward = 0;
     return all;
   }
@@ -88,7 +88,8 @@ void Block::feed_forward_modules_again() {
 void Block::attention_modules_again(bool windowed) {
   const spec::RecomputeModules& m = c_.strategy.recompute.modules;
   out_.phase = Phase::recompute;
-  if (m.layernorm) norm("attention norm", false);
+  if (m.layernorm) norm(parts().recurs() ? "recurrent norm" : "attention norm", false);
+  if (!parts().attends()) return void(out_.phase = Phase::backward);
   if (m.mla_up_proj) LatentAttention(c_, out_).up_forward_again();
   if (m.core_attn) attention_core_forward(windowed);
   out_.phase = Phase::backward;

@@ -27,7 +27,7 @@ std::vector<CountedMatmul> counted_matmuls(const spec::Model& m, bool experts) {
     out.push_back({"key and value down", m.hidden, m.mla->kv_lora_rank + m.mla->rope_head_dim});
     out.push_back({"key and value up", m.mla->kv_lora_rank, heads * (m.mla->nope_head_dim + m.mla->value_head_dim)});
   } else {
-    out.push_back({"queries", m.hidden, m.q_width()});
+    out.push_back({"queries", m.hidden, m.gated_q_width()});
     out.push_back({"keys", m.hidden, m.kv_width()});
     out.push_back({"values", m.hidden, m.kv_width()});
   }
@@ -56,7 +56,8 @@ bool KeptMatmuls::operator()(std::string_view name) const {
   return it->kept;
 }
 
-BlockActivations kept_by_selective_ops(const Context& c, bool experts) {
+BlockActivations kept_by_selective_ops(const Context& c, spec::LayerParts parts) {
+  const bool experts = parts.has_experts();
   const KeptMatmuls keeps(c, experts);
   const std::int64_t e = c.element, shard = c.shard_tokens * c.hidden, row = c.tokens * c.hidden * e;
   BlockActivations out;

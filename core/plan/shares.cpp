@@ -6,30 +6,31 @@
 #include "core/plan/mla.h"
 #include "core/plan/moe_shape.h"
 #include "core/plan/multi_token.h"
+#include "core/plan/recurrent.h"
 #include "core/spec/layer_cuts.h"
 #include "core/spec/parameters.h"
 
 namespace plan {
 namespace {
 
+std::int64_t attention_parameters(const Context& c) {
+  const spec::Model& m = c.model;
+  std::int64_t count = spec::wide_qk_norm(m, c.q_width + c.kv_width) + (m.attention_sinks ? c.heads : 0);
+  if (m.mla) return count + latent_parameters(c);
+  return count + c.hidden * c.qkv_width + c.q_width * c.hidden + (m.has_qkv_bias() ? c.qkv_width : 0) +
+         (m.has_proj_bias() ? c.hidden : 0);
+}
+
 Held whole_layer(const Context& c, int layer) {
   const spec::Model& m = c.model;
-  std::int64_t count = 0;
-  if (m.mla) {
-    count += latent_parameters(c);
-  } else {
-    count += c.hidden * c.qkv_width + c.q_width * c.hidden + (m.has_qkv_bias() ? c.qkv_width : 0) +
-             (m.has_proj_bias() ? c.hidden : 0);
-  }
-  if (m.attention_sinks) count += c.heads;
-  count += spec::wide_qk_norm(m, c.q_width + c.kv_width) + spec::block_parameters(m).norms;
-  if (c.experts_in(layer)) {
-    count += c.hidden * m.moe->experts + (m.moe->router_bias ? m.moe->experts : 0) + shared_expert_parameters(c);
-    return {count, m.moe->experts / c.strategy.ep * expert_parameters(c)};
-  }
-  count += c.hidden * c.up_width + c.ffn * c.hidden;
-  if (m.bias) count += c.up_width + c.hidden;
-  return {count, 0};
+  const spec::LayerParts parts = m.parts_in(layer);
+  std::int64_t count = spec::layer_norms(m, parts);
+  if (parts.attends()) count += attention_parameters(c);
+  if (parts.recurs()) count += recurrent_parameters(c);
+  if (parts.has_dense()) count += c.hidden * c.up_width + c.ffn * c.hidden + (m.bias ? c.up_width + c.hidden : 0);
+  if (!parts.has_experts()) return {count, 0};
+  count += spec::router_parameters(m) + shared_expert_parameters(c);
+  return {count, m.moe->experts / c.strategy.ep * expert_parameters(c)};
 }
 
 std::int64_t whole_embedding(const Context& c) {
@@ -85,7 +86,8 @@ std::int64_t narrow_copies(const Context& c, const Chunk& chunk) {
   if (!keeps_weight_casts(c)) return 0;
   std::int64_t count = 0;
   const auto add = [&](int layer, std::int64_t times) {
-    if (narrow(c, layer)) count += times * (whole_layer(c, layer).total() - spec::block_parameters(c.model).norms);
+    if (narrow(c, layer))
+      count += times * (whole_layer(c, layer).total() - spec::layer_norms(c.model, c.model.parts_in(layer)));
   };
   for (int i = 0; i < chunk.layers; ++i) add(chunk.first_layer + i, 1);
   if (chunk.last) add(c.model.layers - 1, c.model.mtp);            // a module's block is of the kind of the last layer

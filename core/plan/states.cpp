@@ -2,12 +2,14 @@
 #include "core/plan/states.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "core/plan/data_parallel.h"
 #include "core/plan/mla.h"
 #include "core/plan/moe_shape.h"
 #include "core/plan/muon.h"
 #include "core/plan/offload.h"
+#include "core/plan/recurrent.h"
 
 namespace plan {
 namespace {
@@ -15,14 +17,23 @@ namespace {
 /// Bytes of the placeholders of a stage: one for each linear of a layer, of an expert and of the shared ones, since
 /// layers and experts are alike.
 std::int64_t placeholders(const Context& c, const std::vector<Chunk>& chunks) {
-  bool dense = false, experts = false;
-  for (const Chunk& chunk : chunks) {
-    for (int i = 0; i < chunk.layers; ++i) (c.experts_in(chunk.first_layer + i) ? experts : dense) = true;
+  const auto any = [&](auto that) {
+    return std::ranges::any_of(chunks, [&](const Chunk& chunk) {
+      for (int i = 0; i < chunk.layers; ++i) {
+        if (that(c.model.parts_in(chunk.first_layer + i))) return true;
+      }
+      return false;
+    });
+  };
+  std::int64_t parameters = 0;
+  if (any(std::mem_fn(&spec::LayerParts::attends))) {
+    parameters += c.model.mla ? latent_parameters(c) : c.hidden * (c.qkv_width + c.q_width);
   }
-  if (!dense && !experts) return 0;
-  std::int64_t parameters = c.model.mla ? latent_parameters(c) : c.hidden * (c.qkv_width + c.q_width);
-  if (dense) parameters += c.hidden * (c.up_width + c.ffn);
-  if (experts) parameters += expert_parameters(c) + shared_expert_parameters(c);
+  if (any(std::mem_fn(&spec::LayerParts::recurs))) parameters += recurrent_matrices(c);
+  if (any(std::mem_fn(&spec::LayerParts::has_dense))) parameters += c.hidden * (c.up_width + c.ffn);
+  if (any(std::mem_fn(&spec::LayerParts::has_experts))) {
+    parameters += expert_parameters(c) + shared_expert_parameters(c);
+  }
   return parameters * c.element;
 }
 

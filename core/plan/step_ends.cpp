@@ -30,24 +30,23 @@ void reduce_scalar(const Context& c, SegmentBuilder& out, const char* name) {
 /// Weights that every tensor-parallel rank holds whole although each saw other tokens, or other heads: under sequence
 /// parallel those of norms and routers (Megatron Core's finalize_model_grads), in any case norms of queries and keys.
 std::int64_t shared_parameters(const Context& c, const Chunk& chunk) {
-  const std::int64_t layers = chunk.layers + (chunk.last ? c.model.mtp : 0);
-  std::int64_t shared = layers * latent_shared_parameters(c);
+  std::vector<spec::LayerParts> layers;
+  for (int i = 0; i < chunk.layers; ++i) layers.push_back(c.model.parts_in(chunk.first_layer + i));
+  // A module's block is of the kind of the last layer.
+  if (chunk.last)
+    layers.insert(layers.end(), static_cast<std::size_t>(c.model.mtp), c.model.parts_in(c.model.layers - 1));
+  const std::int64_t attend = std::ranges::count_if(layers, &spec::LayerParts::attends);
+  std::int64_t shared = attend * latent_shared_parameters(c);
   if (c.tp == 1 || c.strategy.lora) return shared;
   const bool shifted = c.model.norm == spec::Norm::layernorm && c.model.norm_bias;
   const std::int64_t head_norm = (shifted ? 2 : 1) * c.head_dim;
-  if (!c.sp) return shared + (c.model.qk_norm && c.model.qk_scale == spec::QkScale::head ? layers * 2 * head_norm : 0);
+  if (!c.sp) return shared + (c.model.qk_norm && c.model.qk_scale == spec::QkScale::head ? attend * 2 * head_norm : 0);
   const spec::Parameters whole = spec::parameters(c.model);
-  shared += layers * spec::block_parameters(c.model).norms;
+  for (const spec::LayerParts parts : layers) {
+    shared += spec::layer_norms(c.model, parts) + (parts.has_experts() ? c.hidden * c.model.moe->experts : 0);
+  }
   if (chunk.first) shared += whole.embedding_norm;
-  if (chunk.last) {
-    shared += whole.final_norm;
-    const bool experts = c.experts_in(c.model.layers - 1);
-    const std::int64_t router = experts ? c.hidden * c.model.moe->experts : 0;
-    shared += c.model.mtp * (3 * spec::norm_parameters(c.model) + router);
-  }
-  for (int i = 0; i < chunk.layers; ++i) {
-    if (c.experts_in(chunk.first_layer + i)) shared += c.hidden * c.model.moe->experts;
-  }
+  if (chunk.last) shared += whole.final_norm + c.model.mtp * 3 * spec::norm_parameters(c.model);
   return shared;
 }
 

@@ -39,12 +39,30 @@ double flops(const Convolution& w) {
   return 2.0 * static_cast<double>(w.batch) * positions * static_cast<double>(w.out) *
          static_cast<double>(w.in / w.groups) * w.kernel * w.kernel;
 }
+/// A token and head: with the other tokens of its chunk (keys with queries, then with values), into the state, and out
+/// of it. mamba2 shares the first among the heads of a group; the delta rule also has products of keys with keys, and
+/// of the inverse of their triangle with keys and values, and takes from the state what it holds already.
+double flops(const Recurrence& w) {
+  const double tokens = static_cast<double>(w.batch * w.length), q = w.chunk, k = w.state, v = w.head_dim;
+  const double heads = w.heads, groups = w.groups;
+  const double inside = w.kind == spec::Recurrent::Kind::mamba2 ? groups * k + heads * v : heads * (3 * k + 2 * v);
+  const double states = w.kind == spec::Recurrent::Kind::mamba2 ? 2 : 3;
+  return 2 * tokens * (q * inside + states * heads * k * v) * (w.backward ? 2 : 1);
+}
 template <class Other>
 double flops(const Other&) {
   return 0;
 }
 
 }  // namespace
+
+/// Mamba-2 forward: decays summed up, states, passed on, products, output; backward: the first four again, then eleven
+/// (mamba_ssm/ops/triton/ssd_combined.py). The delta rule forward: decays summed up, products, triangle, through it,
+/// states, output; backward: two again, then five and two additions (fla/ops/gated_delta_rule/chunk.py).
+int scan_kernels(const Recurrence& w) {
+  if (w.kind == spec::Recurrent::Kind::mamba2) return w.backward ? 15 : 5;
+  return w.backward ? 9 : 6;
+}
 
 double hardware_flops(const Work& work) {
   return std::visit([](const auto& w) { return flops(w); }, work);

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "core/spec/dtype.h"
+#include "core/spec/model.h"
 #include "core/spec/strategy.h"
 
 namespace plan {
@@ -138,6 +139,21 @@ struct HostSync {
   auto operator<=>(const HostSync&) const = default;
 };
 
+/// The chunks of a recurrent layer's sequences, one pass, behind its convolution (spec::Recurrent): matmuls inside each
+/// chunk of `chunk` tokens, and a state of state x head_dim numbers a head from one to the next.
+struct Recurrence {
+  spec::Recurrent::Kind kind = spec::Recurrent::Kind::mamba2;
+  std::int64_t batch = 0, length = 0;  // sequences and their tokens
+  int heads = 0, head_dim = 0;         // of values, on this rank
+  int groups = 0, state = 0;           // heads of keys and queries, and their width
+  int chunk = 0;
+  bool backward = false;
+  spec::Dtype dtype = spec::Dtype::bf16;
+  auto operator<=>(const Recurrence&) const = default;
+};
+/// Kernels that the library issues for it.
+int scan_kernels(const Recurrence&);
+
 /// Bytes over a path whose rate the job or the node's data sheet states: files, copies over PCIe.
 struct RatedCopy {
   std::int64_t bytes = 0;
@@ -145,7 +161,8 @@ struct RatedCopy {
   auto operator<=>(const RatedCopy&) const = default;
 };
 
-using Work = std::variant<Matmul, Attention, MemoryBound, Collective, Transfer, HostSync, Convolution, RatedCopy>;
+using Work =
+    std::variant<Matmul, Attention, MemoryBound, Collective, Transfer, HostSync, Convolution, RatedCopy, Recurrence>;
 
 /// Multiply-adds count as two. Causal attention counts half of the square, a window only what it sees; backward of
 /// flash kernels counts 2.5 times the forward (five matmuls for two) of which the recomputed one is hardware work only.

@@ -32,8 +32,10 @@ struct PurchaseRow {
   std::string refused;  // why nothing is known of it; empty: it was predicted
   bool fits = false, bought = false;
   int nodes = 0, spares = 0, gpus = 0;
+  // Where none fits, the strategy that comes nearest, if the search told one, and the keys that it was not to choose.
   std::vector<std::pair<std::string, std::string>> strategy;
   Prediction prediction;
+  std::vector<std::string> given;
   Goodput goodput;
   double time_s = 0, time_low_s = 0, time_high_s = 0;  // mean at the predicted step time; 80 % interval of everything
   double cost = 0, cost_low = 0, cost_high = 0;
@@ -48,6 +50,7 @@ struct PurchaseRow {
   std::string price_of;   // "h100-sxm"
   double price = 0;       // of a GPU for an hour; bought: of a node
 
+  bool has_nearest() const { return !fits && !strategy.empty(); }
   bool known() const { return fits && refused.empty(); }  // it runs, and what it costs was worked out
 };
 

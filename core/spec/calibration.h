@@ -12,6 +12,7 @@
 #include "core/base/units.h"
 #include "core/spec/dtype.h"
 #include "core/spec/generation.h"
+#include "core/spec/model.h"
 #include "core/spec/network_calibration.h"
 #include "core/spec/strategy.h"
 
@@ -77,6 +78,14 @@ struct MemoryCurve {
   Provenance from;
 };
 
+/// One kind of recurrent layer; see sim/cost/recurrence.h for the formula.
+struct RecurrenceCurve {
+  double forward = 0, backward = 0;               // of the data-sheet bandwidth; 0: not calibrated
+  base::Seconds chunk = {}, backward_chunk = {};  // of each chunk of a sequence, one behind the other
+  base::Seconds overhead;                         // launch and tail of one kernel
+  Provenance from;
+};
+
 /// How clocks fall under the power that a long step draws; see sim/cost/power.h for the law.
 struct PowerState {
   double sustained = 1;  // pace of the SMs in a long step over that of the short runs fitted here, at `power`
@@ -93,6 +102,7 @@ struct Calibration {
   std::array<MatmulCurve, kDtypes> matmul{};
   std::array<AttentionCurve, kAttentionKernels> attention{};
   std::array<MemoryCurve, kMemoryKinds> memory{};
+  std::array<RecurrenceCurve, 2> recurrence{};  // in the order of Recurrent::Kind
   PowerState power;
   std::string gpu;                       // data sheet that the fractions are of; empty: none is fitted to rows
   std::optional<Generation> generation;  // of `gpu`, where that is known and not the node's

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/spec/layer_list.h"
@@ -43,6 +45,7 @@ struct Moe {
   // A token's experts lie in top_groups of so many equal groups (DeepSeek-V2, arXiv 2405.04434, section 2.2.2): ranks
   // or nodes, so that it visits few of them. 1 of 1: anywhere.
   int groups = 1, top_groups = 1;
+  bool shared_gate = false;  // a token's own scale of what the shared experts give (Qwen3-Next)
   bool router_bias = false;  // one number an expert beside the router (DeepSeek-V3's balancing bias, gpt-oss)
   bool in_layer(int layer) const { return layer >= first_dense && (layer + 1) % every == 0; }  // layers count from 0
   auto operator<=>(const Moe&) const = default;
@@ -53,6 +56,48 @@ struct Moe {
 struct Mla {
   int q_lora_rank = 0, kv_lora_rank = 0, rope_head_dim = 0, nope_head_dim = 0, value_head_dim = 0;
   auto operator<=>(const Mla&) const = default;
+};
+
+/// A state of `state` x `head_dim` numbers a head that a layer carries along the sequence, in place of attention.
+/// mamba2: Dao and Gu, arXiv 2405.21060; gated_delta: Yang et al., arXiv 2412.06464. What enters is projected at once
+/// to values, a gate as wide, keys and queries (B and C), which groups of heads share, and each head's step sizes; a
+/// convolution along the sequence goes over all but gate and steps.
+struct Recurrent {
+  enum class Kind { mamba2, gated_delta };
+  Kind kind = Kind::mamba2;
+  int heads = 0, head_dim = 0;  // of values
+  int groups = 1;               // heads of keys and queries
+  int state = 0;                // width of one of these
+  int conv = 4;                 // taps of the convolution
+  int chunk = 0;                // tokens that the kernels take at once
+  int attention_every = 0;      // every n-th layer, the n-th, the 2n-th ..., attends instead; 0: none does
+  auto operator<=>(const Recurrent&) const = default;
+
+  /// A head's numbers beside the vectors: its step (mamba2); its decay and the strength of its update (gated_delta).
+  int steps() const { return kind == Kind::mamba2 ? 1 : 2; }
+  std::int64_t value_width() const { return std::int64_t{heads} * head_dim; }
+  std::int64_t key_width() const { return std::int64_t{groups} * state; }
+  std::int64_t conv_width() const { return value_width() + 2 * key_width(); }
+  std::int64_t in_width() const { return conv_width() + value_width() + std::int64_t{steps()} * heads; }
+};
+/// Tokens that the usual kernels take at once: Megatron's MambaMixer; flash-linear-attention.
+inline int usual_chunk(Recurrent::Kind kind) { return kind == Recurrent::Kind::mamba2 ? 128 : 64; }
+template <>
+inline constexpr auto kNamesOf<Recurrent::Kind> = spelt("mamba2", "gated_delta");
+
+/// What a layer does to mix tokens with each other, and what for each token alone. A layer without one of them has one
+/// norm and one residual addition.
+enum class Mixer { attention, recurrent, none };
+enum class FeedForward { dense, experts, none };
+struct LayerParts {
+  Mixer mixer = Mixer::attention;
+  FeedForward feed_forward = FeedForward::dense;
+  bool attends() const { return mixer == Mixer::attention; }
+  bool recurs() const { return mixer == Mixer::recurrent; }
+  bool has_experts() const { return feed_forward == FeedForward::experts; }
+  bool has_dense() const { return feed_forward == FeedForward::dense; }
+  int branches() const { return (mixer != Mixer::none ? 1 : 0) + (feed_forward != FeedForward::none ? 1 : 0); }
+  auto operator<=>(const LayerParts&) const = default;
 };
 
 struct Model {
@@ -84,23 +129,56 @@ struct Model {
   std::int64_t window = 0;           // sliding window in tokens; 0: full attention
   int window_every = 1;              // every n-th layer has the window, beginning with the first (Gemma 2, gpt-oss)
   std::int64_t attention_chunk = 0;  // a token sees its own chunk of so many tokens alone (Llama 4); 0: no chunks
-  int full_every = 0;            // every n-th layer, the n-th, the 2n-th ..., has neither window nor chunks (Gemma 3)
-  int nope_every = 0;            // likewise without rotary embedding (Llama 4, SmolLM3); 0: none is
+  int full_every = 0;  // every n-th layer, the n-th, the 2n-th ..., has neither window nor chunks (Gemma 3)
+  int nope_every = 0;  // likewise without rotary embedding (Llama 4, SmolLM3); 0: none is
+  bool attention_gate =
+      false;  // queries come with a gate as wide, whose sigmoid scales attention's output (Qwen3-Next)
   bool attention_sinks = false;  // a learned logit for each head beside the softmax (gpt-oss)
   int mtp = 0;                   // multi-token-prediction layers
   std::optional<Moe> moe;
   std::optional<Mla> mla;
+  std::optional<Recurrent> recurrent;
+  std::string pattern;  // a letter for each layer, of kPatternLetters; empty: all have a mixer and a feed-forward
   std::string kind = "transformer";  // "layers": a list of operators (convolutional networks)
   std::vector<Layer> list;           // of `kind: layers`; the fields above are then left as they are
   bool operator==(const Model&) const = default;
 
+  static constexpr std::string_view kPatternLetters =
+      "MG*-E";  // as Megatron-LM: mamba2, gated_delta, attention, dense feed-forward, experts
+
   bool is_list() const { return kind == "layers"; }
+  /// REQUIRES: a letter of `pattern` is one of kPatternLetters.
+  LayerParts parts_in(int layer) const {
+    if (!pattern.empty()) {
+      switch (pattern[static_cast<std::size_t>(layer)]) {
+        case 'M':
+        case 'G': return {Mixer::recurrent, FeedForward::none};
+        case '*': return {Mixer::attention, FeedForward::none};
+        case '-': return {Mixer::none, FeedForward::dense};
+        default: return {Mixer::none, FeedForward::experts};
+      }
+    }
+    const bool attends =
+        !recurrent || (recurrent->attention_every > 0 && (layer + 1) % recurrent->attention_every == 0);
+    return {attends ? Mixer::attention : Mixer::recurrent,
+            moe && moe->in_layer(layer) ? FeedForward::experts : FeedForward::dense};
+  }
+  bool experts_in(int layer) const { return parts_in(layer).has_experts(); }
+  /// Layers whose parts `that` likes; those of multi-token prediction not counted.
+  template <class That>
+  int count_layers(That that) const {
+    int out = 0;
+    for (int layer = 0; layer < layers; ++layer) out += that(parts_in(layer)) ? 1 : 0;
+    return out;
+  }
   bool has_qkv_bias() const { return qkv_bias.value_or(bias); }
   bool has_proj_bias() const { return proj_bias.value_or(bias); }
   /// Width of one head's queries and keys, and of its values: latent attention has widths of its own.
   int query_head_dim() const { return mla ? mla->nope_head_dim + mla->rope_head_dim : head_dim; }
   int value_head_dim() const { return mla ? mla->value_head_dim : head_dim; }
   std::int64_t q_width() const { return std::int64_t{heads} * query_head_dim(); }
+  /// Of the queries' projection.
+  std::int64_t gated_q_width() const { return attention_gate ? 2 * q_width() : q_width(); }
   std::int64_t kv_width() const { return std::int64_t{kv_heads} * query_head_dim(); }
   /// Width of the first feed-forward matmul: twice ffn when gated.
   std::int64_t up_width() const { return gated_mlp ? 2 * ffn : ffn; }

@@ -12,6 +12,7 @@ class Transformer : Rules {
     model();
     reach();
     latent();
+    recurrent();
     packing();
     return std::move(faults_);
   }
@@ -64,6 +65,39 @@ class Transformer : Rules {
       fault("model.nope_every", "latent attention has rotary parts in every layer",
             "leave nope_every out, or leave mla out");
     }
+  }
+
+  /// What nothing here lowers beside recurrent layers, or layers of one part alone.
+  void recurrent() {
+    if (!model_.recurrent && model_.pattern.empty()) return;
+    const auto refuse = [&](bool given, const char* field, const char* what, const char* mend) {
+      if (given)
+        fault(field, std::string(what) + " of a model with recurrent layers is not supported by this version", mend);
+    };
+    refuse(t_.serves(), "training.mode", "prefill and decoding", "write mode: train");
+    refuse(s_.lora.has_value(), "strategy.lora", "low-rank adapters", "leave lora out");
+    refuse(s_.recompute.kind == Recompute::Kind::selective_ops, "strategy.recompute", "selective_ops",
+           "write recompute: none, selective or full");
+    if (model_.attention_gate && model_.mla) {
+      fault("model.attention_gate", "latent attention has no gate", "write attention_gate: false, or leave mla out");
+    }
+    if (!model_.recurrent) return;
+    const Recurrent& r = *model_.recurrent;
+    range("model.recurrent.heads", r.heads, 1, kMostHeads);
+    range("model.recurrent.head_dim", r.head_dim, 1, kMostHeadDim);
+    range("model.recurrent.groups", r.groups, 1, kMostHeads);
+    range("model.recurrent.state", r.state, 1, kMostHeadDim);
+    range("model.recurrent.chunk", r.chunk, 1, 65'536);
+    const std::int64_t cut = std::int64_t{s_.tp} * s_.cp;
+    const auto divides = [&](int amount, const char* what) {
+      if (amount % cut == 0) return;
+      fault(s_.tp > 1 && amount % s_.tp != 0 ? "strategy.tp" : "strategy.cp",
+            text(amount) + " " + what + " of the recurrent layers do not divide by tp " + text(s_.tp) + " x cp " +
+                text(s_.cp),
+            "choose degrees whose product divides " + text(amount));
+    };
+    divides(r.heads, "heads");
+    divides(r.groups, "groups");
   }
 
   void packing() {

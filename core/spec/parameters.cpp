@@ -10,20 +10,13 @@ std::int64_t norm_size(const Model& model, std::int64_t width) {
   return shifted ? 2 * width : width;
 }
 
-int norms_in_block(const Model& model) {
-  const int before = model.parallel_block ? model.norms_in_parallel : 2;
+int norms_in_block(const Model& model, LayerParts parts) {
+  const int before = model.parallel_block ? model.norms_in_parallel : parts.branches();
   return model.post_norms ? before + 2 : before;
 }
 
-/// The norms between blocks and, where the model has them, those with the scales of one head of queries and of keys.
-std::int64_t block_norms(const Model& model) {
-  const bool of_head = model.qk_norm && model.qk_scale == QkScale::head;
-  const std::int64_t heads = of_head ? 2 * norm_size(model, model.head_dim) : 0;
-  return norms_in_block(model) * norm_size(model, model.hidden) + heads;
-}
-
 std::int64_t attention_size(const Model& model) {
-  const std::int64_t qkv_width = model.q_width() + 2 * model.kv_width();
+  const std::int64_t qkv_width = model.gated_q_width() + 2 * model.kv_width();
   const std::int64_t weights = model.hidden * (qkv_width + model.q_width());
   return weights + (model.has_qkv_bias() ? qkv_width : 0) + (model.has_proj_bias() ? model.hidden : 0) +
          (model.attention_sinks ? model.heads : 0) + wide_qk_norm(model, model.q_width() + model.kv_width());
@@ -57,25 +50,22 @@ std::int64_t feed_forward_size(const Model& model, std::int64_t ffn) {
   return model.hidden * (up + ffn) + (model.bias ? up + model.hidden : 0);
 }
 
-std::int64_t router_size(const Model& model, const Moe& moe) {
-  return model.hidden * moe.experts + (moe.router_bias ? moe.experts : 0);
-}
-
 /// Adds one block to the sums.
-void add_block(Parameters& sum, const Model& model, bool experts) {
-  if (model.mla) {
+void add_block(Parameters& sum, const Model& model, LayerParts parts) {
+  sum.norms += layer_norms(model, parts);
+  if (parts.recurs()) {
+    sum.recurrent += recurrent_weights(model) + recurrent_vectors(model);
+    sum.norms += recurrent_norm(model);
+  } else if (parts.attends() && model.mla) {
     const MlaSize mla = mla_size(model, *model.mla);
     sum.attention += mla.weights + mla.biases + (model.attention_sinks ? model.heads : 0);
     sum.norms += mla.norms;
-  } else {
+  } else if (parts.attends()) {
     sum.attention += attention_size(model);
   }
-  sum.norms += block_norms(model);
-  if (!experts) {
-    sum.feed_forward += feed_forward_size(model, model.ffn);
-    return;
-  }
-  sum.router += router_size(model, *model.moe);
+  if (parts.has_dense()) sum.feed_forward += feed_forward_size(model, model.ffn);
+  if (!parts.has_experts()) return;
+  sum.router += router_parameters(model);
   sum.experts += model.moe->experts * feed_forward_size(model, model.moe->ffn);
   if (model.moe->shared_ffn > 0) sum.shared_experts += feed_forward_size(model, model.moe->shared_ffn);
 }
@@ -84,7 +74,7 @@ void add_block(Parameters& sum, const Model& model, bool experts) {
 /// joined vectors, one block like the last, one norm. Embedding and head are shared with the model.
 std::int64_t multi_token_size(const Model& model) {
   Parameters block;
-  add_block(block, model, model.moe.has_value());
+  add_block(block, model, {Mixer::attention, model.moe ? FeedForward::experts : FeedForward::dense});
   return block.total() + 2 * model.hidden * model.hidden + 3 * norm_size(model, model.hidden);
 }
 
@@ -96,11 +86,38 @@ std::int64_t wide_qk_norm(const Model& model, std::int64_t width) {
   return model.qk_norm && model.qk_scale == QkScale::width ? norm_size(model, width) : 0;
 }
 
+std::int64_t router_parameters(const Model& model) {
+  const Moe& moe = *model.moe;
+  return model.hidden * (moe.experts + (moe.shared_gate ? 1 : 0)) + (moe.router_bias ? moe.experts : 0);
+}
+
+std::int64_t recurrent_weights(const Model& model) {
+  return model.hidden * (model.recurrent->in_width() + model.recurrent->value_width());
+}
+
+std::int64_t recurrent_vectors(const Model& model) {
+  const Recurrent& r = *model.recurrent;
+  // mamba2: the convolution's bias, and of each head a decay, a step's bias and a skip; gated_delta: the first two.
+  const bool mamba = r.kind == Recurrent::Kind::mamba2;
+  return r.conv_width() * (r.conv + (mamba ? 1 : 0)) + std::int64_t{mamba ? 3 : 2} * r.heads;
+}
+
+std::int64_t recurrent_norm(const Model& model) {
+  const Recurrent& r = *model.recurrent;
+  return r.kind == Recurrent::Kind::mamba2 ? r.value_width() : r.head_dim;
+}
+
+std::int64_t layer_norms(const Model& model, LayerParts parts) {
+  const bool of_head = parts.attends() && model.qk_norm && model.qk_scale == QkScale::head;
+  const std::int64_t heads = of_head ? 2 * norm_size(model, model.head_dim) : 0;
+  return norms_in_block(model, parts) * norm_size(model, model.hidden) + heads;
+}
+
 std::int64_t norm_parameters(const Model& model) { return norm_size(model, model.hidden); }
 
 BlockParameters block_parameters(const Model& model) {
   BlockParameters block;
-  const std::int64_t qkv_width = model.q_width() + 2 * model.kv_width();
+  const std::int64_t qkv_width = model.gated_q_width() + 2 * model.kv_width();
   block.qkv = model.hidden * qkv_width;
   block.proj = model.q_width() * model.hidden;
   block.up = model.hidden * model.up_width();
@@ -111,7 +128,7 @@ BlockParameters block_parameters(const Model& model) {
   block.proj_bias = model.has_proj_bias() ? model.hidden : 0;
   block.up_bias = model.bias ? model.up_width() : 0;
   block.down_bias = model.bias ? model.hidden : 0;
-  block.norms = block_norms(model);
+  block.norms = layer_norms(model, {});
   return block;
 }
 
@@ -121,7 +138,7 @@ Parameters parameters(const Model& model) {
   sum.positions = model.has_position_table() ? model.max_positions * model.hidden : 0;
   sum.embedding_norm = model.embedding_norm ? norm_size(model, model.hidden) : 0;
   for (int layer = 0; layer < model.layers; ++layer) {
-    add_block(sum, model, model.moe && model.moe->in_layer(layer));
+    add_block(sum, model, model.parts_in(layer));
   }
   sum.final_norm = norm_size(model, model.hidden);
   sum.head = (model.tied_embeddings ? 0 : sum.embedding) + (model.head_bias ? model.vocab : 0);

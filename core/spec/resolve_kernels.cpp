@@ -121,9 +121,7 @@ void fill_adapters(Job& job, Filler& of_framework) {
 void fill_model_code(Job& job, Filler& of_framework) {
   Framework& f = job.framework;
   fill_checkpoints(job, of_framework);
-  // A Job that says that its loss is no one kernel means that it has fp32 tensors.
-  const bool unfused = job.stated && job.stated->strategy.fused_kernels.cross_entropy == false;
-  const bool compiles_loss = f.compiles_loss_of_2025 && software_year(job) >= 2025 && !unfused;
+  const bool compiles_loss = has_loss_of_2025(job);
   if (compiles_loss && job.strategy.compile) f.separate_loss = false;
   const bool blocking = job.strategy.overlap.tp == TpOverlap::none;
   f.keeps_gathered |= f.keeps_blocking_gathers && job.strategy.sp && blocking;

@@ -56,13 +56,13 @@ void fill_overlap(Job& job, Filler& of_framework) {
 void fill_pipeline_units(Job& job, Filler& of_framework) {
   Strategy& s = job.strategy;
   const bool keeps = s.pp > 1 && job.framework.keeps_pipeline_units, whole = job.framework.accumulates_whole;
-  if (s.zero < 2 || s.fsdp_given || job.training.serves() || !(keeps || whole)) return;
-  s.fsdp.sync_each_microbatch = false;
-  const bool gathered = keeps && s.zero == 3;
+  const bool gathered = keeps && s.zero == 3 && !s.reshard_given, late = !s.sync_given;
+  if (s.zero < 2 || job.training.serves() || !(keeps || whole) || !(gathered || late)) return;
   if (gathered) s.fsdp.reshard = false;
-  of_framework.tell("fsdp",
-                    gathered ? "{reshard: false, sync_each_microbatch: false}" : "{sync_each_microbatch: false}",
-                    "default of " + job.framework.name + (whole ? "" : " with pp"));
+  if (late) s.fsdp.sync_each_microbatch = false;
+  const std::string told = std::string(gathered ? "reshard: false" : "") + (gathered && late ? ", " : "") +
+                           (late ? "sync_each_microbatch: false" : "");
+  of_framework.tell("fsdp", '{' + told + '}', "default of " + job.framework.name + (whole ? "" : " with pp"));
 }
 
 constexpr int kManyExperts = 100;  // Llama 4 Maverick, Qwen3 and gpt-oss have 128

@@ -151,6 +151,7 @@ struct Strategy {
   std::string rank_order = "tp-cp-dp-pp";
   bool fsdp_given = false;
   Fsdp fsdp;
+  bool reshard_given = false, sync_given = false;  // of fsdp's keys; otherwise resolve() may choose
   bool offload_given = false;
   Offload offload;
   std::optional<Lora> lora;

@@ -35,7 +35,9 @@ class Tensor : Rules {
     if (s_.sp) divides(t_.sequence, "tokens of a sequence (sp: true)");
   }
 
-  bool experts_everywhere() const { return model_.moe && model_.moe->first_dense == 0 && model_.moe->every == 1; }
+  bool experts_everywhere() const {
+    return !model_.is_list() && model_.count_layers([](LayerParts parts) { return parts.has_dense(); }) == 0;
+  }
 };
 
 }  // namespace

@@ -17,33 +17,35 @@
 namespace spec {
 namespace {
 
-/// Weights that a token meets in a layer with and in one without experts, and in the head.
+/// Weights that a token meets in a layer of each kind, and in the head.
 struct Work {
-  explicit Work(const Model& model) : moe(model.moe) {
+  explicit Work(const Model& model) : model(model) {
     const double head = static_cast<double>(model.hidden) * static_cast<double>(model.vocab);
-    weigh_layers(model);
+    const Parameters all = parameters(model);
+    const auto with = [&](auto that) { return model.count_layers(that); };
+    const int experts = with([](LayerParts parts) { return parts.has_experts(); });
+    attention = share(all.attention, with([](LayerParts parts) { return parts.attends(); }));
+    recurrent = share(all.recurrent, with([](LayerParts parts) { return parts.recurs(); }));
+    dense = share(all.feed_forward, with([](LayerParts parts) { return parts.has_dense(); }));
+    if (experts > 0) {
+      visited = share(all.router + all.shared_experts, experts) +
+                share(all.experts, experts) * model.moe->top_k / model.moe->experts;
+    }
     end = head + model.mtp * (of_layer(model.layers - 1) + head);
   }
-  void weigh_layers(const Model& model) {
-    if (!moe && !model.mla) {
-      plain = static_cast<double>(block_parameters(model).matmuls());
-      return;
-    }
-    const Parameters all = parameters(model);
-    int with = 0;
-    for (int i = 0; i < model.layers; ++i) with += moe && moe->in_layer(i);
-    const double attention = share(all.attention, model.layers);
-    plain = attention + share(all.feed_forward, model.layers - with);
-    if (with > 0) {
-      experts = attention + share(all.router + all.shared_experts, with) +
-                share(all.experts, with) * moe->top_k / moe->experts;
-    }
-  }
   static double share(std::int64_t all, int layers) { return layers == 0 ? 0 : static_cast<double>(all) / layers; }
-  double of_layer(int layer) const { return moe && moe->in_layer(layer) ? experts : plain; }
+  double of_layer(int layer) const {
+    const LayerParts parts = model.parts_in(layer);
+    return (parts.attends()  ? attention
+            : parts.recurs() ? recurrent
+                             : 0) +
+           (parts.has_experts() ? visited
+            : parts.has_dense() ? dense
+                                : 0);
+  }
 
-  std::optional<Moe> moe;
-  double plain = 0, experts = 0, end = 0;
+  const Model& model;
+  double attention = 0, recurrent = 0, dense = 0, visited = 0, end = 0;
 };
 
 /// Moves layers from and to stages whose chunks hold equally many at first.

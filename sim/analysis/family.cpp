@@ -20,6 +20,7 @@ std::string name_of(const plan::Matmul& w) {
 }
 std::string name_of(const plan::Attention& w) { return "attention " + std::string(spec::name(w.kernel)); }
 std::string name_of(const plan::Convolution& w) { return "convolution " + std::string(spec::name(w.dtype)); }
+std::string name_of(const plan::Recurrence& w) { return std::string(spec::name(w.kind)) + " scan"; }
 std::string name_of(const plan::MemoryBound& w) {
   return std::string(spec::kMemoryKindNames[static_cast<int>(w.kind)]) + " kernels";
 }
@@ -37,6 +38,7 @@ bool outside_fit(const plan::Attention& w) {
 }
 bool outside_fit(const plan::Convolution&) { return true; }
 bool outside_fit(const plan::MemoryBound&) { return false; }
+bool outside_fit(const plan::Recurrence&) { return false; }
 
 template <class W>
 Family of_network(const W& w, const NetworkPrice& cost, const spec::Cluster& cluster, const spec::Uncertainty& u) {

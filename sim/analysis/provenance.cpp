@@ -68,6 +68,10 @@ class Collector {
     const std::string kind(spec::kMemoryKindNames[static_cast<int>(w.kind)]);
     note(of(kind + " kernels" + on_gpu(), curve.from.measured, curve.from.source));
   }
+  void add(const plan::Recurrence& w) {
+    const spec::RecurrenceCurve& curve = recurrence_curve(node_.calibration, w.kind);
+    note(of(std::string(spec::name(w.kind)) + " scan" + on_gpu(), curve.from.measured, curve.from.source));
+  }
   void add(const plan::Collective& w) {
     if (w.group.size == 1) return;
     const spec::PathCurve* ruling = price(w, paths_, algorithm_).curve;

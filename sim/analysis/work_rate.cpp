@@ -3,6 +3,7 @@
 
 #include <variant>
 
+#include "core/plan/moved_bytes.h"
 #include "sim/network/closed_form.h"
 #include "sim/network/path.h"
 
@@ -40,6 +41,9 @@ class Rates {
     return bytes(static_cast<double>(w.bytes), static_cast<double>(w.rate));
   }
   WorkRate operator()(const plan::Convolution& w) const { return flops(w, w.dtype); }
+  WorkRate operator()(const plan::Recurrence& w) const {
+    return bytes(static_cast<double>(plan::moved_bytes(w)), cluster_.node.gpu.hbm.si());
+  }
 
  private:
   WorkRate flops(const plan::Work& work, spec::Dtype dtype) const {

@@ -11,6 +11,17 @@ const spec::MatmulCurve kIdealMatmul{.ceiling = 1, .overhead = {}, .from = kData
 const spec::AttentionCurve kIdealAttention{.forward = 1, .backward = 1, .overhead = {}, .from = kDataSheet};
 const spec::MemoryCurve kIdealMemory{.efficiency = 1, .overhead = {}, .from = kDataSheet};
 
+// Triton's kernels as on H200, in the pace of its memory.
+const spec::Provenance kOtherCards{.measured = false, .source = "assumed: as on H200, by bandwidth", .residual = 0.35};
+constexpr base::Seconds kTail(3e-6);
+const spec::RecurrenceCurve kMamba2{.forward = 0.435, .backward = 0.24, .overhead = kTail, .from = kOtherCards};
+const spec::RecurrenceCurve kGatedDelta{.forward = 0.71,
+                                        .backward = 0.74,
+                                        .chunk = base::Seconds(0.9e-6),
+                                        .backward_chunk = base::Seconds(3.5e-6),
+                                        .overhead = kTail,
+                                        .from = kOtherCards};
+
 }  // namespace
 
 const spec::MatmulCurve& matmul_curve(const spec::Calibration& calibration, spec::Dtype dtype) {
@@ -32,6 +43,12 @@ const spec::MemoryCurve& memory_curve(const spec::Calibration& calibration, plan
   if (kind == plan::MemoryBound::Kind::cast) return memory_curve(calibration, plan::MemoryBound::Kind::copy);
   if (kind == plan::MemoryBound::Kind::eager_norm) return memory_curve(calibration, plan::MemoryBound::Kind::norm);
   return kIdealMemory;
+}
+
+const spec::RecurrenceCurve& recurrence_curve(const spec::Calibration& calibration, spec::Recurrent::Kind kind) {
+  const auto at = static_cast<std::size_t>(kind);
+  if (calibration.recurrence[at].forward > 0) return calibration.recurrence[at];
+  return kind == spec::Recurrent::Kind::mamba2 ? kMamba2 : kGatedDelta;
 }
 
 }  // namespace sim

@@ -14,4 +14,7 @@ const spec::MatmulCurve& matmul_curve(const spec::Calibration&, spec::Dtype);
 const spec::AttentionCurve& attention_curve(const spec::Calibration&, spec::AttentionKernel);
 const spec::MemoryCurve& memory_curve(const spec::Calibration&, plan::MemoryBound::Kind);
 
+/// Where a calibration has none: the H200's fractions.
+const spec::RecurrenceCurve& recurrence_curve(const spec::Calibration&, spec::Recurrent::Kind);
+
 }  // namespace sim

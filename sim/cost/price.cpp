@@ -6,6 +6,7 @@
 #include "sim/cost/convolution.h"
 #include "sim/cost/matmul.h"
 #include "sim/cost/memory_bound.h"
+#include "sim/cost/recurrence.h"
 
 namespace sim {
 namespace {
@@ -26,6 +27,10 @@ Price price(const plan::MemoryBound& w, const Device& device) {
 }
 Price price(const plan::Convolution& w, const Device& device) {
   return on_slowest_board(price_convolution(w, device), device);
+}
+
+Price price(const plan::Recurrence& w, const Device& device) {
+  return on_slowest_board(price_recurrence(w, device), device);
 }
 
 }  // namespace sim

@@ -27,5 +27,6 @@ Price price(const plan::Matmul&, const Device&);
 Price price(const plan::Attention&, const Device&);
 Price price(const plan::MemoryBound&, const Device&);
 Price price(const plan::Convolution&, const Device&);
+Price price(const plan::Recurrence&, const Device&);
 
 }  // namespace sim

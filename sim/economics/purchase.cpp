@@ -21,8 +21,10 @@ namespace {
 constexpr int kRunsForSpares = 200;
 
 struct BestStrategy {
-  std::optional<result::SearchRow> row;  // nothing: none fits, or the search was stopped
-  std::vector<base::Fault> faults;       // no strategy is sound
+  std::optional<result::SearchRow> row;      // nothing: none fits, or the search was stopped
+  std::optional<result::SearchRow> nearest;  // of what does not fit
+  std::vector<std::string> given;            // keys that the search did not choose
+  std::vector<base::Fault> faults;           // no strategy is sound
 };
 
 class Planner {
@@ -67,6 +69,10 @@ void Planner::search_clusters() {
     try {
       const result::Search found = options_.search(c);
       if (!found.results.empty()) at->second.row = found.results.front();
+      at->second.nearest = found.nearest;
+      for (const result::SearchedKey& key : found.space) {
+        if (key.given) at->second.given.push_back(key.key);
+      }
       any_sound = true;
     } catch (const base::InputError& error) {
       at->second.faults = error.faults;
@@ -94,6 +100,10 @@ void Planner::add_row(const spec::Candidate& c) {
     add_run(c, job_of(c, row.strategy), row);
   } else if (stopped()) {
     row.refused = "interrupted before a strategy was looked at";
+  } else if (best.nearest) {
+    row.strategy = best.nearest->strategy;
+    row.prediction = best.nearest->prediction;
+    row.given = best.given;
   }
   PricedOffer offer{c.name, {}, {}, c.bought, row.price_of, row.price};
   offer.offer.possible = false;

@@ -111,7 +111,8 @@ std::vector<std::int64_t> chunk_key(const plan::Context& c, const ChunkOfStage& 
   std::vector<std::int64_t> key{chunk.layers, chunk.first, chunk.last, before >= 0 && before != at.stage,
                                 behind >= 0 && behind != at.stage};
   if (uniform(c, chunk)) {
-    key.push_back(chunk.layers > 0 && c.experts_in(chunk.first_layer));
+    const spec::LayerParts parts = chunk.layers > 0 ? c.model.parts_in(chunk.first_layer) : spec::LayerParts{};
+    key.insert(key.end(), {static_cast<int>(parts.mixer), static_cast<int>(parts.feed_forward)});
   } else {
     key.insert(key.end(), {chunk.first_layer, chunk.index_in_stage, -1});
   }
@@ -148,9 +149,9 @@ bool uniform(const plan::Context& c, const plan::Chunk& chunk) {
   const bool mixed = m.nope_every > 1 || (limited && (m.window_every > 1 || m.full_every > 1));
   const bool wide = c.job.training.wide_layers.first > 0 || c.job.training.wide_layers.last > 0;
   if (part || mixed || wide) return false;
-  if (!c.model.moe) return true;
+  if (!c.model.moe && !c.model.recurrent && m.pattern.empty()) return true;
   for (int i = 1; i < chunk.layers; ++i) {
-    if (c.experts_in(chunk.first_layer + i) != c.experts_in(chunk.first_layer)) return false;
+    if (m.parts_in(chunk.first_layer + i) != m.parts_in(chunk.first_layer)) return false;
   }
   return true;
 }

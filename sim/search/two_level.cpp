@@ -85,7 +85,7 @@ bool Draft::alike(int stage, int chunk, int other_stage, int other_chunk) const 
   if (a.layers != b.layers || a.first != b.first || a.last != b.last) return false;
   if (turns(stage, chunk) != turns(other_stage, other_chunk) || !uniform(c_, a) || !uniform(c_, b)) return false;
   if (plan::has_buckets(c_, stage, chunk) != plan::has_buckets(c_, other_stage, other_chunk)) return false;
-  return a.layers == 0 || c_.experts_in(a.first_layer) == c_.experts_in(b.first_layer);
+  return a.layers == 0 || c_.model.parts_in(a.first_layer) == c_.model.parts_in(b.first_layer);
 }
 
 bool Draft::same_stage(int stage, int other) const {

@@ -11,6 +11,7 @@
 #include "core/config/launch/job_settings.h"
 #include "core/config/launch/known_options.h"
 #include "core/config/model_writer.h"
+#include "core/spec/model_code.h"
 
 namespace config::launch {
 namespace {
@@ -104,6 +105,15 @@ void prune(Settings& keys, const Value& given, const Catalogue& catalogue) {
   }
 }
 
+/// A loss that is compiled beside the model is one kernel to the Job only where its profile does not compile it unasked.
+void drop_compiled_loss(Settings& keys, const Value& given, const Catalogue& catalogue) {
+  const std::string loss = "strategy.fused_kernels.cross_entropy";
+  if (keys.text("strategy.compile") != "true" || keys.text(loss) != "true") return;
+  Settings less = keys;
+  less.erase(loss);
+  if (has_loss_of_2025(read_job(merged(nested(less), given), catalogue))) keys = std::move(less);
+}
+
 /// As one that says all it leaves to defaults, without its name.
 spec::Model shape_of(spec::Model model) {
   model.name.clear();
@@ -168,6 +178,7 @@ Imported import_job(const Framework& framework, const std::string& path, const V
     std::erase_if(i.keys.all(),
                   [](const Setting& key) { return key.name == "model" || key.name.starts_with("model."); });
   }
+  drop_compiled_loss(i.keys, given, catalogue);
   prune(i.keys, given, catalogue);
   if (i.keys.has("model.layers"))
     name_model(i.keys, read_job(merged(nested(i.keys), given), catalogue).model, given, catalogue);

@@ -9,6 +9,7 @@
 #include "core/config/launch/framework.h"
 #include "core/config/launch/same_shape.h"
 #include "core/spec/layer_cuts.h"
+#include "core/spec/model_code.h"
 
 namespace config::launch {
 namespace {
@@ -79,10 +80,21 @@ void write_stages(Export& e) {
   e.options.set(kParallel + "module_fqns_per_model_part", model_parts(layers));
 }
 
+/// For models and GPUs of 2025 the loss is compiled beside the blocks where the Job says nothing of it.
+void write_compiled_loss(Export& e) {
+  const std::string loss = "strategy.fused_kernels.cross_entropy";
+  if (!e.job.strategy.compile || !has_loss_of_2025(e.job)) return;
+  if (e.keys.text(loss) == "true")
+    return e.refuse(loss, "'true': kernels are fused by compile alone, and a compiled loss is predicted without this key",
+                    "leave it out");
+  e.keys.set(loss, "true");
+}
+
 void write(Export& e) {
   write_flavor(e);
   write_batch(e);
   write_replicas(e);
+  write_compiled_loss(e);
   write_keys(e);
   write_resharding(e);
   write_stages(e);
@@ -175,7 +187,6 @@ void read_replicas(Import& i, const Degrees& d) {
     return i.refuse(kParallel + "fsdp_reshard_after_forward", base::quoted(text) + " is no policy",
                     "write default, always or never");
   i.keys.set("strategy.fsdp.reshard", text == "always" ? "true" : "false", policy->where);
-  i.keys.set("strategy.fsdp.sync_each_microbatch", d.pp == 1 ? "true" : "false", policy->where);
 }
 
 void read_batch(Import& i, const Degrees& d) {
