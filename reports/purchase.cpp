@@ -12,6 +12,7 @@
 #include "core/base/text.h"
 #include "reports/layout.h"
 #include "reports/quantity.h"
+#include "reports/shortfall.h"
 #include "reports/strategy_words.h"
 #include "reports/table.h"
 #include "reports/tight.h"
@@ -57,8 +58,11 @@ void add(const Purchase& p, std::size_t i, int width, Table& table, const Style&
     return table.add_lines(
         paragraph(fmt::format("{:<{}}  ", name, width + 3), "refused: " + row.refused, style.columns));
   }
-  if (!row.fits)
-    return table.add_lines(paragraph(fmt::format("{:<{}}  ", name, width + 3), "no strategy fits", style.columns));
+  if (!row.fits) {
+    const std::string lacks = row.has_nearest() ? ": " + shortfall_words(row.prediction) : "";
+    return table.add_lines(
+        paragraph(fmt::format("{:<{}}  ", name, width + 3), "no strategy fits" + lacks, style.columns));
+  }
   const auto days = [](double seconds) { return fmt::format("{:.1f}", seconds / base::kDay); };
   std::vector<Cell> cells{fmt::format("{:<{}}", name, width + 3),
                           base::with_commas(row.gpus),

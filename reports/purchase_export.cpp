@@ -7,6 +7,7 @@
 #include "reports/json.h"
 #include "reports/json_object.h"
 #include "reports/purchase.h"
+#include "reports/shortfall.h"
 
 namespace reports {
 namespace {
@@ -41,10 +42,19 @@ Json goodput_json(const Goodput& g) {
           {"restart_s", g.restart_s}};
 }
 
+Json nearest_json(const PurchaseRow& row) {
+  const auto [needed, there] = shortfall_of(row.prediction);
+  return {{"strategy", strategy_json(row.strategy)},
+          {"short_bytes", needed - there},
+          {"mends", row.prediction.mends},
+          {"given", row.given}};
+}
+
 Json row_json(const PurchaseRow& row) {
   Json out{{"candidate", row.candidate}, {"terms", row.bought ? "buy" : "rent"},
            {"nodes", row.nodes},         {"gpus", row.gpus},
            {"fits", row.fits},           {"refused", row.refused.empty() ? Json() : Json(row.refused)}};
+  if (row.has_nearest()) out["nearest"] = nearest_json(row);
   if (!row.known()) return out;
   const result::Prediction& p = row.prediction;
   out.update({{"spares", row.spares},

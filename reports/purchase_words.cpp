@@ -5,11 +5,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include "core/base/money.h"
 #include "reports/layout.h"
 #include "reports/purchase.h"
 #include "reports/quantity.h"
+#include "reports/shortfall.h"
+#include "reports/strategy_words.h"
 #include "reports/tight.h"
 
 namespace reports {
@@ -95,6 +101,68 @@ std::string risk(const Purchase& p, const PurchaseRow& best) {
   return out;
 }
 
+/// "tp=2 dp=16" of predict's "--tp 2 --dp 16".
+std::string as_keys(const std::string& flags) {
+  std::string out;
+  std::istringstream words(flags);
+  for (std::string word; words >> word;) {
+    if (word == "--set") continue;
+    if (word.starts_with("--")) {
+      if (out.ends_with('=')) out += "true ";
+      word.erase(0, 2);
+      std::ranges::replace(word, '-', '_');
+      out += word + '=';
+    } else {
+      out += word + ' ';
+    }
+  }
+  if (out.ends_with('=')) out += "true";
+  if (out.ends_with(' ')) out.pop_back();
+  return out;
+}
+
+/// "a, b or c"
+std::string listed(std::vector<std::string> words, const char* last) {
+  if (words.size() < 2) return fmt::format("{}", fmt::join(words, ""));
+  const std::string behind = last + words.back();
+  words.pop_back();
+  return fmt::format("{}", fmt::join(words, ", ")) + behind;
+}
+
+/// Keys that the user gave and one of the changes names; all that were given where there is no change.
+std::vector<std::string> in_the_way(const PurchaseRow& row, const std::vector<std::string>& changes) {
+  std::vector<std::string> out;
+  for (const std::string& key : row.given) {
+    const bool named = std::ranges::any_of(
+        changes, [&](const std::string& c) { return (' ' + c).find(' ' + key + '=') != std::string::npos; });
+    if (named || changes.empty()) out.push_back(key);
+  }
+  return out;
+}
+
+/// How far the nearest strategy of all candidates is from fitting, and what stands in the way; empty: none was told.
+std::string nearest_words(const Purchase& p) {
+  const auto over = [](const PurchaseRow& row) {
+    const auto [needed, there] = shortfall_of(row.prediction);
+    return static_cast<double>(needed) / static_cast<double>(std::max<std::int64_t>(there, 1));
+  };
+  const PurchaseRow* nearest = nullptr;
+  for (const PurchaseRow& row : p.rows) {
+    if (row.has_nearest() && (nearest == nullptr || over(row) < over(*nearest))) nearest = &row;
+  }
+  if (nearest == nullptr) return "";
+  std::vector<std::string> changes;
+  for (const std::string& flags : nearest->prediction.mends) changes.push_back(as_keys(flags));
+  const std::vector<std::string> given = in_the_way(*nearest, changes);
+  std::string out = fmt::format(" Nearest comes {} with {}: {}.", nearest->candidate, strategy_words(nearest->strategy),
+                                shortfall_words(nearest->prediction));
+  if (!changes.empty()) out += " It fits with " + listed(changes, " or ") + '.';
+  if (!given.empty())
+    out += fmt::format(" The search was not to choose {}: --fix, --allow or the plan give{} {}.",
+                       listed(given, " and "), given.size() == 1 ? "s" : "", given.size() == 1 ? "it" : "them");
+  return out;
+}
+
 std::string none_will_do(const Purchase& p) {
   const PurchaseRow *soonest = nullptr, *cheapest = nullptr;
   for (const PurchaseRow& row : p.rows) {
@@ -105,7 +173,7 @@ std::string none_will_do(const Purchase& p) {
   if (soonest == nullptr) {
     return std::ranges::any_of(p.rows, &PurchaseRow::fits)  // refused for its failures
                ? "no candidate can finish this run: failures stop each that fits before anything is saved."
-               : "no candidate can train this model.";
+               : "no candidate can train this model." + nearest_words(p);
   }
   return fmt::format(
       "no candidate will {} in nine runs of ten. The soonest, {}, is sure within {} for {}; the cheapest, {}, within "

@@ -16,8 +16,8 @@ inline bool rotates_complex(const Job& job) {
   return job.framework.complex_rope && !norms_heads(job.model) && !job.model.mla;
 }
 
-/// Whether software of 2025 compiles or fuses the loss unasked. A Job that says that its loss is no one kernel means that
-/// it has fp32 tensors.
+/// Whether software of 2025 compiles or fuses the loss unasked. A Job that says that its loss is no one kernel means
+/// that it has fp32 tensors.
 inline bool has_loss_of_2025(const Job& job) {
   const bool unfused = job.stated && job.stated->strategy.fused_kernels.cross_entropy == false;
   return job.framework.compiles_loss_of_2025 && software_year(job) >= 2025 && !unfused;

@@ -13,6 +13,7 @@
 #include "reports/layout.h"
 #include "reports/purchase.h"
 #include "reports/quantity.h"
+#include "reports/shortfall.h"
 #include "reports/tight.h"
 
 namespace reports::html {
@@ -100,6 +101,7 @@ std::vector<Cell> known_cells(const PurchaseRow& row) {
 }
 
 std::string note_of(const Purchase& p, const PurchaseRow& row) {
+  if (row.has_nearest()) return shortfall_words(row.prediction);
   return row.refused.empty() ? fmt::format("{}", fmt::join(cautions(p, row), ", ")) : row.refused;
 }
 

@@ -65,6 +65,18 @@ TEST(PlanCommand, TheStepIsThatOfPredict) {
   EXPECT_EQ(row["step_time_s"], json::parse(forerun(flags).out)["step_time_s"]);
 }
 
+TEST(PlanCommand, WhereNothingFitsItSaysByHowMuchAndWhichKeysAreFixed) {
+  const json answer = answer_to(
+      "plan --model llama3-8b --tokens 100B --candidates dgx-h100:4 --fix pp=1 --fix cp=1 --fix zero=1 --fix tp=1 "
+      "--fix recompute=none");
+  const json nearest = answer["candidates"][0]["nearest"];
+  EXPECT_GT(nearest["short_bytes"], 0);
+  EXPECT_FALSE(nearest["mends"].empty());
+  const std::string told = answer["recommendation"];
+  EXPECT_TRUE(contains(told, "too much")) << told;
+  for (const char* key : {"tp", "zero", "recompute"}) EXPECT_TRUE(contains(nearest["given"].dump(), key)) << nearest;
+}
+
 TEST(PlanCommand, CandidatesMayFollowOneAnother) {
   const json answer = answer_to("plan --model llama3-8b --tokens 10B --sequence 4096 --global-batch 64 " + kFixed +
                                 "--candidates dgx-h100:1 dgx-h200:1");

@@ -131,6 +131,32 @@ TEST(PurchaseReport, WhereAllAreRefusedNothingIsSaidOfStrategiesAndFailures) {
   EXPECT_TRUE(has(reports::text(p), "None: no candidate can train this model.")) << reports::text(p);
 }
 
+TEST(PurchaseReport, WhereNothingFitsTheNearestAndWhatStandsInItsWayAreTold) {
+  Purchase p = sample();
+  p.recommended.reset();
+  p.runner_up.reset();
+  std::int64_t peak = 100'000'000'000;
+  for (result::PurchaseRow& row : p.rows) {
+    row.fits = false;
+    row.strategy = {{"tp", "1"},   {"cp", "1"},          {"pp", "1"},          {"dp", "8"},
+                    {"zero", "1"}, {"micro_batch", "1"}, {"recompute", "none"}};
+    row.prediction.peak_bytes = peak += 10'000'000'000;
+    row.prediction.capacity_bytes = 80'000'000'000;
+    row.prediction.mends = {"--zero 2", "--tp 2 --dp 16 --sp", "--set strategy.offload.optimizer=cpu"};
+    row.given = {"tp", "cp", "zero"};
+  }
+  const std::vector<std::string> told = reports::reasons(p);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(
+      told[0],
+      "no candidate can train this model. Nearest comes a with tp 1, dp 8, zero 1, micro_batch 1, recompute none: "
+      "110 GB needed, 80.0 GB there (30.0 GB too much). It fits with zero=2, tp=2 dp=16 sp=true or "
+      "strategy.offload.optimizer=cpu. The search was not to choose tp and zero: --fix, --allow or the plan give "
+      "them.");
+  const std::string text = reports::text(p);
+  EXPECT_NE(text.find("no strategy fits: 120 GB needed, 80.0 GB there (40.0 GB too much)"), text.npos) << text;
+}
+
 TEST(PurchaseReport, IsWhatIsPrinted) {
   testing_support::expect_view("plan.txt", [](const reports::Style& s) { return reports::text(sample(), s); });
   testing_support::expect_golden("plan_in_colour.txt", reports::text(sample(), {.columns = 72, .colour = true}));

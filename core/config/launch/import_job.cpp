@@ -105,7 +105,8 @@ void prune(Settings& keys, const Value& given, const Catalogue& catalogue) {
   }
 }
 
-/// A loss that is compiled beside the model is one kernel to the Job only where its profile does not compile it unasked.
+/// A loss that is compiled beside the model is one kernel to the Job only where its profile does not compile it
+/// unasked.
 void drop_compiled_loss(Settings& keys, const Value& given, const Catalogue& catalogue) {
   const std::string loss = "strategy.fused_kernels.cross_entropy";
   if (keys.text("strategy.compile") != "true" || keys.text(loss) != "true") return;

@@ -85,7 +85,8 @@ void write_compiled_loss(Export& e) {
   const std::string loss = "strategy.fused_kernels.cross_entropy";
   if (!e.job.strategy.compile || !has_loss_of_2025(e.job)) return;
   if (e.keys.text(loss) == "true")
-    return e.refuse(loss, "'true': kernels are fused by compile alone, and a compiled loss is predicted without this key",
+    return e.refuse(loss,
+                    "'true': kernels are fused by compile alone, and a compiled loss is predicted without this key",
                     "leave it out");
   e.keys.set(loss, "true");
 }

@@ -85,6 +85,19 @@ TEST_F(JobReader, ANodesOwnFabricIsTheDefault) {
             "flat");
 }
 
+TEST_F(JobReader, AFabricOfNeitherKindNorBaseIsLaidOverTheNodesOwn) {
+  const auto fabric = [&](const std::string& text) {
+    return small_
+        .read("{model: small, cluster: {node: box-8, nodes: 2, fabric: " + text +
+              "}, training: {sequence: 8, global_batch: 16}}")
+        .cluster.fabric;
+  };
+  const spec::Fabric own = fabric("flat"), changed = fabric("{hop_latency: 7us}");
+  EXPECT_EQ(changed.name, "flat (changed)");
+  EXPECT_EQ(changed.kind, own.kind);
+  EXPECT_NE(changed.hop_latency.si(), own.hop_latency.si());
+}
+
 TEST_F(JobReader, OneSwitchSetsAllFusedKernels) {
   for (const bool on : {true, false}) {
     const spec::FusedKernels fused =

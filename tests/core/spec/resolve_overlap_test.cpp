@@ -12,7 +12,7 @@ TEST(Resolve, PipelinesOfUnitsKeepThemGatheredWhereTheFrameworkDoes) {
     Job job = small_job();
     job.strategy.zero = zero;
     job.strategy.pp = pp;
-    job.strategy.fsdp_given = given;
+    job.strategy.fsdp_given = job.strategy.reshard_given = job.strategy.sync_given = given;
     job.framework.keeps_pipeline_units = true;
     return resolve(job).strategy.fsdp;
   };
@@ -24,11 +24,26 @@ TEST(Resolve, PipelinesOfUnitsKeepThemGatheredWhereTheFrameworkDoes) {
   EXPECT_TRUE(fsdp(1, false, 2).sync_each_microbatch);
 }
 
+TEST(Resolve, AKeyOfUnitsLeavesTheOthersToTheFramework) {
+  Job job = small_job();
+  job.strategy.zero = 3;
+  job.strategy.pp = 2;
+  job.framework.keeps_pipeline_units = true;
+  job.strategy.fsdp_given = true;
+  job.strategy.fsdp.prefetch = 2;
+  const Fsdp ahead = resolve(job).strategy.fsdp;
+  EXPECT_FALSE(ahead.reshard || ahead.sync_each_microbatch);
+  job.strategy.reshard_given = true;
+  const Fsdp resharded = resolve(job).strategy.fsdp;
+  EXPECT_TRUE(resharded.reshard);
+  EXPECT_FALSE(resharded.sync_each_microbatch);
+}
+
 TEST(Resolve, ATrainerThatAccumulatesWholeGradientsDoesSoWithoutAPipelineToo) {
   const auto fsdp = [](int zero, bool given = false) {
     Job job = small_job();
     job.strategy.zero = zero;
-    job.strategy.fsdp_given = given;
+    job.strategy.fsdp_given = job.strategy.sync_given = given;
     job.framework.accumulates_whole = true;
     return resolve(job).strategy.fsdp;
   };

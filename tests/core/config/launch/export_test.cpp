@@ -65,6 +65,22 @@ TEST(ExportedJob, OneJobAsTorchtitanSaysIt) {
   testing_support::expect_golden("launch_torchtitan.txt", text_of(export_job(tree, catalogue(), "torchtitan")));
 }
 
+TEST(ExportedJob, ALossThatIsCompiledUnaskedIsAmongTheComponents) {
+  const auto toml = [](const char* model, const std::string& more = "") {
+    return refusal(job("zero: 3, compile: true" + more, model), "torchtitan");
+  };
+  const std::string both = "components = [\"model\", \"loss\"]", model = "components = [\"model\"]";
+  EXPECT_NE(toml("qwen3-0.6b").find(both), std::string::npos) << toml("qwen3-0.6b");  // of 2025
+  const char* unfused = ", fused_kernels: {cross_entropy: false}";
+  const char* fused = ", fused_kernels: {cross_entropy: true}";
+  EXPECT_NE(toml("qwen3-0.6b", unfused).find(model), std::string::npos);
+  EXPECT_NE(toml("llama3.1-8b").find(model), std::string::npos) << toml("llama3.1-8b");  // of 2024
+  EXPECT_NE(toml("llama3.1-8b", fused).find(both), std::string::npos);
+  EXPECT_NE(toml("qwen3-0.6b", fused).find("a compiled loss is predicted without this key\n  mend: leave it out"),
+            std::string::npos)
+      << toml("qwen3-0.6b", fused);
+}
+
 TEST(ExportedJob, OneJobAsDeepspeedSaysIt) {
   const config::Value tree = job("zero: 3, offload: {optimizer: cpu}, recompute: full, framework: deepspeed");
   testing_support::expect_golden("launch_deepspeed.txt", text_of(export_job(tree, catalogue(), "deepspeed")));

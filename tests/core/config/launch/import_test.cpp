@@ -282,6 +282,22 @@ TEST_F(ImportedJob, TorchtitansLeftoverDegreeNeedsTheCluster) {
   EXPECT_TRUE(has(read("torchtitan", "a.toml", toml, "{}"), "add --node and --nodes"));
 }
 
+TEST_F(ImportedJob, ACompiledLossIsAKeyOnlyWhereItIsNotCompiledUnasked) {
+  const auto out = [&](const std::string& model, const std::string& components) {
+    return read("torchtitan", "a.toml",
+                "[model]\n" + model + "\n[training]\nseq_len = 8192\nlocal_batch_size = 2\n[activation_checkpoint]\n" +
+                    "mode = \"none\"\n[compile]\nenable = true\n" + components,
+                kCluster);
+  };
+  const std::string of_2025 = "name = \"qwen3\"\nflavor = \"0.6B\"", of_2024 = "name = \"llama3\"\nflavor = \"8B\"";
+  for (const char* both : {"", "components = [\"model\", \"loss\"]\n"}) {
+    EXPECT_TRUE(has(out(of_2025, both), "strategy.compile=true\n")) << out(of_2025, both);
+    EXPECT_FALSE(has(out(of_2025, both), "cross_entropy")) << out(of_2025, both);
+    EXPECT_TRUE(has(out(of_2024, both), "strategy.fused_kernels.cross_entropy=true\n")) << out(of_2024, both);
+  }
+  EXPECT_TRUE(has(out(of_2025, "components = [\"model\"]\n"), "strategy.fused_kernels.cross_entropy=false\n"));
+}
+
 TEST_F(ImportedJob, AScheduleWithoutStagesIsNotRead) {
   const std::string out =
       read("torchtitan", "a.toml",

@@ -81,7 +81,8 @@ std::vector<Case> cases() {
         {"strategy.fused_kernels", {"{cross_entropy: true}"}},
         {"strategy.overlap", {"{tp: chunked}"}},
         {"strategy.offload", {"{optimizer: cpu, parameters: cpu}"}},
-        {"strategy.fsdp", {"{reshard: false}", "{reshard: false, sync_each_microbatch: false}"}},
+        {"strategy.fsdp",
+         {"{reshard: false}", "{reshard: true}", "{prefetch: 1}", "{reshard: false, sync_each_microbatch: false}"}},
         {"training.precision", {"bf16", "fp32", "fp8"}},
         {"training.fp8_recipe", {"tensorwise", "rowwise"}},
         {"training.fp8_parameters", kFlags},
@@ -128,12 +129,13 @@ std::vector<Case> cases() {
         {"strategy.zero", {"3"}},
         {"strategy.shard", {"4", "8"}},
         {"strategy.recompute", {"none", "full"}},
-        {"strategy.fsdp", {"{reshard: false}", "{reshard: true}"}},
+        {"strategy.fsdp", {"{reshard: false}", "{reshard: true}", "{prefetch: 1}"}},
+        {"strategy.framework", {"transformers"}},
         {"strategy.offload", {"{optimizer: cpu, parameters: cpu}"}},
         {"strategy.compile", kFlags},
         {"training.precision", {"bf16", "fp16", "fp32"}},
         {"training.micro_batch", {"1", "2"}}},
-       {"model", "training.sequence", "training.global_batch", "training.micro_batch"}},
+       {"model", "training.sequence", "training.global_batch", "training.micro_batch", "strategy.framework"}},
   };
 }
 
@@ -142,7 +144,7 @@ std::string settings_text(const spec::Job& job) {
   for (const Setting& setting : job_settings(job).all()) {
     if (setting.name != "model.name") out += setting.name + '=' + text_of(setting.value) + '\n';
   }
-  return out;
+  return out + "fp32 tensors of the loss=" + (job.framework.separate_loss ? "true" : "false") + '\n';
 }
 
 class RoundTrip : public testing::TestWithParam<Case> {
