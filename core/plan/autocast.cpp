@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string>
 
+#include "core/plan/multi_token.h"
+#include "core/plan/recurrent.h"
 #include "core/plan/tensor_parallel.h"
 
 namespace plan {
@@ -24,6 +26,16 @@ int parts_of(const Linear& linear) {
 bool joins_casts(const Context& c) { return c.autocast && c.strategy.compile; }
 /// Or whether they are kernels of their own.
 bool casts_alone(const Context& c) { return c.autocast && !c.strategy.compile; }
+
+std::int64_t cast_bytes(const Linear& linear) {
+  return kNarrow * (linear.in * linear.out + (linear.bias ? linear.out : 0));
+}
+
+std::int64_t table_cast(const Context& c) { return cast_bytes({"output head", c.hidden, c.vocab, c.model.head_bias}); }
+
+std::int64_t feed_forward_casts(const Context& c, spec::LayerParts parts) {
+  return parts.has_dense() ? cast_bytes(up_linear(c)) + cast_bytes(down_linear(c)) : 0;
+}
 
 void write(SegmentBuilder& out, const Linear& linear, const char* what, const Chain& casts) {
   out.compute(casts.work, std::string(linear.name) + ' ' + what, casts.launches);
@@ -66,5 +78,27 @@ void cast_input_gradient(const Context& c, SegmentBuilder& out, const Linear& li
   const int parts = parts_of(linear);
   write(out, linear, "input gradient cast", chain(Kind::elementwise, parts * elements, kNarrow, kWide, parts));
 }
+
+std::int64_t block_casts(const Context& c, spec::LayerParts parts) {
+  if (!c.autocast) return 0;
+  const std::int64_t feed_forward = feed_forward_casts(c, parts);
+  if (parts.attends()) return feed_forward + cast_bytes(qkv_linear(c)) + cast_bytes(proj_linear(c));
+  if (parts.recurs()) return feed_forward + cast_bytes(recurrent_in(c)) + cast_bytes(recurrent_out(c));
+  return feed_forward;
+}
+
+std::int64_t recast_in_block(const Context& c, spec::Recompute::Kind kind, spec::LayerParts parts) {
+  if (!c.autocast) return 0;
+  if (kind == spec::Recompute::Kind::full) return block_casts(c, parts);
+  const bool modules = kind == spec::Recompute::Kind::selective;
+  return modules && c.strategy.recompute.modules.mlp ? feed_forward_casts(c, parts) : 0;
+}
+
+std::int64_t head_casts(const Context& c) {
+  if (!c.autocast) return 0;
+  return table_cast(c) + c.model.mtp * cast_bytes(multi_token_projection(c));
+}
+
+std::int64_t unkept_head_casts(const Context& c) { return c.autocast && c.chunked_loss ? table_cast(c) : 0; }
 
 }  // namespace plan

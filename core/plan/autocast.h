@@ -10,6 +10,7 @@
 #include "core/plan/builder.h"
 #include "core/plan/context.h"
 #include "core/plan/elementwise.h"
+#include "core/spec/job.h"
 
 namespace plan {
 
@@ -31,5 +32,16 @@ void cast_weight(const Context&, SegmentBuilder&, const Linear&);
 void cast_input(const Context&, SegmentBuilder&, const Linear&, std::int64_t elements);
 /// Writes the casts of its gradients to fp32.
 void cast_input_gradient(const Context&, SegmentBuilder&, const Linear&, std::int64_t elements);
+
+/// Bytes of the casts of a block's weights. Autograd keeps them for the block's backward, autocast's cache until the
+/// forward ends (torch/amp/autocast_mode.py, __exit__, 2.0 to 2.9), hence none is there beside the optimizer.
+std::int64_t block_casts(const Context&, spec::LayerParts);
+/// Of these, what a recomputation casts again: nobody keeps it from the forward's end until then.
+std::int64_t recast_in_block(const Context&, spec::Recompute::Kind, spec::LayerParts);
+
+/// The same of the output head, whose table serves as an embedding uncast, and of multi-token prediction's projections.
+std::int64_t head_casts(const Context&);
+/// Of these, what the forward alone reads: the table, where the loss goes by chunks.
+std::int64_t unkept_head_casts(const Context&);
 
 }  // namespace plan

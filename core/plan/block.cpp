@@ -249,6 +249,7 @@ void Block::forward(RecomputeKind kind, bool windowed) {
   const std::int64_t whole = kept_activations(c_, RecomputeKind::none, parts()).total() + keeps.unread;
   // While it runs, a block that is recomputed later holds what a whole one keeps; it is let go at its end.
   out_.take(Category::activations, kept);
+  out_.take(Category::parameters, block_casts(c_, parts()));
   const std::int64_t passing = kind == RecomputeKind::full ? feed_forward_bytes() : whole - kept;
   out_.take(Category::workspace, passing);
   forward_operators(windowed);
@@ -324,6 +325,7 @@ void Block::backward(RecomputeKind kind, bool windowed) {
   const std::int64_t whole = kept_activations(c_, RecomputeKind::none, parts()).total() + keeps.unread;
   const std::int64_t held = held_of_frozen(c_, kind) / 2;  // the input, which stays, and its gradient, which comes
   out_.take(Category::activations, whole - kept + held);
+  out_.take(Category::parameters, recast_in_block(c_, kind, parts()));
   if (kind == RecomputeKind::full) {
     out_.phase = Phase::recompute;
     forward_operators(windowed);
@@ -344,6 +346,7 @@ void Block::backward(RecomputeKind kind, bool windowed) {
   }
   out_.give(Category::workspace, flowing);
   out_.give_unretained(Category::activations, whole - held);
+  out_.give(Category::parameters, block_casts(c_, parts()));
 }
 
 }  // namespace plan

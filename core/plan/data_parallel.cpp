@@ -6,6 +6,7 @@
 #include "core/plan/low_precision.h"
 #include "core/plan/muon.h"
 #include "core/plan/offload.h"
+#include "core/plan/states.h"
 
 namespace plan {
 
@@ -28,7 +29,7 @@ std::int64_t late_table(const Context& c) {
 
 int layers_a_gather(const Context& c, const Chunk& chunk, bool bucketed) {
   const std::int64_t layer = layer_parameters(c, chunk.first_layer).total();
-  const std::int64_t bucket = bucketed ? bucket_elements(c, c.job.framework.parameter_bucket, c.element) : 0;
+  const std::int64_t bucket = bucketed ? bucket_elements(c, c.job.framework.parameter_bucket, weight_element(c)) : 0;
   return bucket == 0 ? chunk.layers : static_cast<int>(std::max<std::int64_t>(1, bucket / layer));
 }
 
@@ -125,7 +126,7 @@ void gather_parameters(const Context& c, SegmentBuilder& out, const Held& parame
     const int ranks = c.axes[axis].size;
     if (ranks == 1 || count == 0) return;
     const std::int16_t channel = out.pool().channel({Channel::Kind::group, axis});
-    const std::int64_t bytes = (padded(count, ranks) - narrow) * c.element + narrow;
+    const std::int64_t bytes = (padded(count, ranks) - narrow) * weight_element(c) + narrow;
     const Collective work{CollectiveKind::all_gather, bytes, c.group(axis)};
     if (waits_for_optimizer && c.strategy.offload.updates_on_host()) {
       out.communicate(work, name, Stream::dp, channel, {Stream::compute, Stream::to_device});

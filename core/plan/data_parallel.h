@@ -58,7 +58,8 @@ class GradientBuckets {
   std::int64_t bucket_;  // parameters; 0: one for all
 };
 
-/// Gathers `parameters` parameters (of this rank's tensor-parallel share) from the ranks that updated them.
+/// Gathers `parameters` parameters (of this rank's tensor-parallel share) from the ranks that updated them, in the
+/// dtype that they are kept in (as PyTorch does, torch/distributed/optim/zero_redundancy_optimizer.py, 2.0 to 2.9).
 /// `waits_for_optimizer`: behind the compute stream's latest operator; otherwise as soon as the stream is free.
 void gather_parameters(const Context&, SegmentBuilder&, const Held& parameters, bool waits_for_optimizer);
 

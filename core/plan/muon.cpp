@@ -137,7 +137,7 @@ Held with_second_moments(const Context& c, const std::vector<Chunk>& chunks) {
 
 std::int64_t states_by_muon(const Context& c, const std::vector<Chunk>& chunks) {
   const std::int64_t moment = moment_bytes(c);
-  const std::int64_t each = optimizer_bytes(c);
+  const std::int64_t each = state_beside_weight(c);
   std::vector<Matrices> all = matrices_of(c, chunks);
   std::int64_t tables = 0;
   for (const Chunk& chunk : chunks) {

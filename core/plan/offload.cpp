@@ -106,7 +106,9 @@ void gradients_to_host(const Context& c, SegmentBuilder& out, std::int64_t param
 void update_on_host(const Context& c, SegmentBuilder& out, std::int64_t owned) {
   const HostRates rates = host_rates(c);
   const bool drives = offload(c).states_on_drives();
-  const std::int64_t gradient = owned_gradient_element(c), weight = weight_beside_state(c);
+  // A device that keeps masters whole has them beside the host's.
+  const std::int64_t weight = c.autocast ? weight_element(c) : weight_beside_state(c);
+  const std::int64_t gradient = owned_gradient_element(c);
   const std::int64_t count = tiles(c, owned);
   out.join(Stream::to_host);
   if (!in_tiles(c)) {
@@ -135,8 +137,8 @@ void update_on_host(const Context& c, SegmentBuilder& out, std::int64_t owned) {
     if (drives) {
       out.beside(RatedCopy{travelling_bytes(c, tile), rates.read}, "read states", Stream::storage, {Stream::to_host});
     }
-    // Gradients read (a tile is clipped here: read and written before), states read and written, 16-bit weights
-    // written.
+    // Gradients read (a tile is clipped here: read and written before), states read and written, weights of
+    // the device written.
     const std::int64_t moved = (in_tiles(c) ? 3 : 1) * tile * gradient + 2 * state_bytes(c, tile) + tile * weight;
     out.beside_events(
         RatedCopy{moved, rates.update}, "optimizer on host", Stream::cpu,

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/plan/activation_offload.h"
+#include "core/plan/autocast.h"
 #include "core/plan/block.h"
 #include "core/plan/data_parallel.h"
 #include "core/plan/ends.h"
@@ -19,6 +20,17 @@ namespace {
 
 /// Between the two chunks of a V's lowest stage nothing is sent.
 bool neighbours(int stage, int other) { return other >= 0 && other != stage; }
+
+/// Bytes of casts of weights that no backward keeps, which go with autocast's cache as a forward ends.
+std::int64_t casts_of_forward(const Context& c, const Chunk& chunk) {
+  const int blocks = chunk.layers + (chunk.last ? c.model.mtp : 0);
+  std::int64_t bytes = chunk.last ? unkept_head_casts(c) : 0;
+  for (int i = 0; i < blocks; ++i) {
+    const int layer = std::min(chunk.first_layer + i, c.model.layers - 1);  // a module's block is like the last
+    bytes += recast_in_block(c, recompute_of(c, chunk.index_in_stage + i), c.model.parts_in(layer));
+  }
+  return bytes;
+}
 
 }  // namespace
 
@@ -95,6 +107,7 @@ Segment Passes::forward(int index, ForwardKind kind) {
   forward_layers(out, chunk, by_buckets, activations, units);
   if (chunk.last) {
     units.head();
+    out.take(Category::parameters, head_casts(c_));
     multi_token_forward(c_, out, chunk.index_in_stage + chunk.layers);
     head_forward(c_, out);
   }
@@ -104,6 +117,7 @@ Segment Passes::forward(int index, ForwardKind kind) {
     edges_.send(out, index, false);
   }
   activations.finish();
+  out.give(Category::parameters, casts_of_forward(c_, chunk));
   return out.finish();
 }
 
@@ -112,6 +126,7 @@ void Passes::backward_head(SegmentBuilder& out, const Chunk& chunk, bool odd, Ba
   await_states_gradient(c_, out, odd);
   head_backward(c_, out);
   multi_token_backward(c_, out, chunk.index_in_stage + chunk.layers);
+  out.give(Category::parameters, head_casts(c_) - unkept_head_casts(c_));
   if (buckets) buckets->add(last_parameters(c_));
   units.head();
   out.run_weights();

@@ -93,16 +93,17 @@ bool shards_masters(const Context& c) {
   return c.fully_sharded && c.job.framework.fp32_shards && c.job.training.keeps_master();
 }
 
-std::int64_t weight_element(const Context& c) { return shards_masters(c) ? 4 : c.element; }
+std::int64_t weight_element(const Context& c) { return weights_are_masters(c) ? 4 : c.element; }
 
-std::int64_t weight_beside_state(const Context& c) { return shards_masters(c) ? 0 : c.element; }
+std::int64_t weight_beside_state(const Context& c) { return weights_are_masters(c) ? 0 : c.element; }
+
+std::int64_t state_beside_weight(const Context& c) { return optimizer_bytes(c) - (weights_are_masters(c) ? 4 : 0); }
 
 std::int64_t owned_gradient_element(const Context& c) { return shards_masters(c) ? 4 : c.gradient_element; }
 
 void hold_states(const Context& c, const Held& held, const std::vector<Chunk>& chunks, Role& role) {
   const auto hold = [&](Category category, std::int64_t bytes) { role.resident[static_cast<int>(category)] += bytes; };
   const std::int64_t all = held.total(), share = optimizer_share(c, held).total();
-  const bool masters = shards_masters(c);
   const spec::Offload& offload = c.strategy.offload;
   hold_on_host(c, held, role);
   if (c.fully_sharded) {
@@ -110,11 +111,11 @@ void hold_states(const Context& c, const Held& held, const std::vector<Chunk>& c
       hold(Category::parameters, share * weight_element(c) + frozen_share(c, held));
     }
   } else {
-    hold(Category::parameters, (all - held.narrow_dense - held.narrow_experts) * c.element + held.frozen());
+    hold(Category::parameters, (all - held.narrow_dense - held.narrow_experts) * weight_element(c) + held.frozen());
     for (const Chunk& chunk : chunks) hold(Category::parameters, narrow_copies(c, chunk));
   }
   if (!offload.updates_on_host()) {
-    const std::int64_t alike = share * (optimizer_bytes(c) - (masters ? 4 : 0)) + optimizer_scales(c, share);
+    const std::int64_t alike = share * state_beside_weight(c) + optimizer_scales(c, share);
     hold(Category::optimizer, by_muon(c) ? states_by_muon(c, chunks) : alike);
   }
   if (has_placeholders(c)) hold(Category::gradients, placeholders(c, chunks));

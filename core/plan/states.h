@@ -13,11 +13,17 @@ namespace plan {
 /// Whether zero 3's shards are the fp32 master weights themselves (PyTorch), which then are no optimizer state.
 bool shards_masters(const Context&);
 
-/// Bytes of one parameter where a rank keeps it: the 16-bit weight, or the fp32 master where that is the shard.
+/// Whether the weights that a rank keeps are the fp32 masters: such shards, or under torch.autocast whole ones.
+inline bool weights_are_masters(const Context& c) { return c.autocast || shards_masters(c); }
+
+/// Bytes of one parameter where a rank keeps it: the 16-bit weight, or the fp32 master where that is the weight.
 std::int64_t weight_element(const Context&);
 
 /// Bytes of one parameter's weight besides its optimizer state, of which a master copy is part.
 std::int64_t weight_beside_state(const Context&);
+
+/// Bytes of one parameter's optimizer state besides the weight that a rank keeps.
+std::int64_t state_beside_weight(const Context&);
 
 /// Bytes of one parameter's gradient where the optimizer reads it: as it was reduced, or fp32 where the shards are the
 /// masters, whatever dtype it was reduced in (PyTorch).
@@ -31,10 +37,11 @@ bool has_placeholders(const Context&);
 
 /// Fills role.resident for `held` parameters. With P parameters, n ranks sharing a copy, bf16 storage, Adam and fp32
 /// gradients: zero 0 holds 2 P + 4 P + 12 P bytes, zero 1 2 P + 4 P + 12 P/n, zero 2 2 P + 4 P/n + 12 P/n and zero 3 18
-/// P/n (2 + 4 + 12; 4 + 4 + 8 = 16 where the shards are the masters). What is gathered or not yet scattered comes on
-/// top as it comes and goes. Frozen weights are added (a rank's share of them under zero 3), and copies in a narrow
-/// format of `chunks`; under zero 3 such copies are of a gathered unit, hence not held. Source: Rajbhandari et al.,
-/// "ZeRO", SC'20, section 5.
+/// P/n (2 + 4 + 12; 4 + 4 + 8 = 16 where the shards are the masters). Under torch.autocast all ranks read fp32 weights
+/// in each forward: zero 0 holds 4 P + 4 P + 8 P, zero 1 4 P + 4 P + 8 P/n. What is gathered, cast or not yet scattered
+/// comes on top as it comes and goes. Frozen weights are added (a rank's share of them under zero 3), and copies in a
+/// narrow format of `chunks`; under zero 3 such copies are of a gathered unit, hence not held. Source: Rajbhandari et
+/// al., "ZeRO", SC'20, section 5.
 void hold_states(const Context&, const Held& held, const std::vector<Chunk>& chunks, Role& role);
 
 /// Whether under zero 2 and 3 whole gradients stay for the sum, scattered behind the last microbatch alone.
