@@ -60,9 +60,9 @@ const Architecture* find_architecture(const Value& value, MapReader& map) {
   const bool recurrent = has_recurrent_layers(name);
   map.fault(written ? "architectures" : "model_type",
             name.empty() ? "names no architecture"
-            : recurrent  ? base::quoted(name) + " has state-space (recurrent) layers, which are not modelled"
+            : recurrent  ? base::quoted(name) + " has recurrent layers, and its config.json is not read"
                          : base::quoted(name) + " is not known",
-            recurrent ? "name a model whose layers are attention and feed-forward alone"
+            recurrent ? "write its shape as a model of its own: the keys recurrent and pattern of docs/models.md"
                       : known_architectures(name, spelling));
   return nullptr;
 }

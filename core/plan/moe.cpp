@@ -181,10 +181,20 @@ void MoeLayer::shared_forward() {
   const Chain activation = activation_forward(c_, c_.tokens, shape_.shared_ffn);
   out_.compute(activation.work, "shared expert activation", activation.launches);
   linear_.row_forward(shared_expert_down(c_, shape_));
+  gate_shared(false);
+}
+
+/// A product of the layer's input with one vector, its sigmoid, and what the shared experts give times that.
+void MoeLayer::gate_shared(bool backward) {
+  if (!c_.model.moe->shared_gate) return;
+  const Chain gate = chain(MemoryBound::Kind::elementwise, shape_.tokens * c_.hidden, backward ? 8.0 : 4.0,
+                           backward ? 4.0 : 2.0, backward ? 5 : 3);
+  out_.compute(gate.work, backward ? "shared expert scale gradient" : "shared expert scale", gate.launches);
 }
 
 void MoeLayer::shared_backward() {
   if (shape_.shared_ffn == 0) return;
+  gate_shared(true);
   linear_.row_backward(shared_expert_down(c_, shape_));
   const Chain activation = activation_backward(c_, c_.tokens, shape_.shared_ffn);
   out_.compute(activation.work, "shared expert activation gradient", activation.launches);

@@ -54,6 +54,7 @@ class MoeLayer {
   void shared_forward_again(const KeptMatmuls&);
   void router_backward();
   void shared_backward();
+  void gate_shared(bool backward);  // Moe::shared_gate
   bool copies_first() const { return plan::copies_first(c_); }
   bool sorts() const;  // what arrives is not in the order of the experts
   bool pads() const;   // Framework::pads_experts

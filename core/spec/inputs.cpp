@@ -94,6 +94,15 @@ class Walk {
     figure(sheet, "power", g.power);
   }
 
+  void recurrence(RecurrenceCurve& curve, const std::string& kind) {
+    const Origin of = origin("recurrence." + kind + ".", curve.from, kind + " scan");
+    figure(of, "forward", curve.forward);
+    figure(of, "backward", curve.backward);
+    figure(of, "chunk", curve.chunk);
+    figure(of, "backward_chunk", curve.backward_chunk);
+    figure(of, "overhead", curve.overhead);
+  }
+
   void calibration(Calibration& c) {
     for (int d = 0; d < kDtypes; ++d) {
       if (c.matmul[d].ceiling > 0) matmul(c.matmul[d], std::string(kNamesOf<Dtype>[d]));
@@ -108,6 +117,9 @@ class Walk {
       const Origin of = origin("memory." + name + ".", curve.from, name + " kernels");
       share(of, "efficiency", curve.efficiency);
       figure(of, "overhead", curve.overhead);
+    }
+    for (std::size_t k = 0; k < c.recurrence.size(); ++k) {
+      if (c.recurrence[k].forward > 0) recurrence(c.recurrence[k], std::string(kNamesOf<Recurrent::Kind>[k]));
     }
     const Origin power{"power.", "assumed", c.power.source, ""};
     share(power, "sustained", c.power.sustained);

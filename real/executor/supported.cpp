@@ -35,6 +35,11 @@ std::vector<Refusal> training_refusals(const spec::Job& job) {
   return {
       {job.model.is_list(), "model.kind", "a list of layers", "choose a transformer"},
       {t.serves(), "training.mode", "prefill and decode", "write mode: train"},
+      {job.model.recurrent || !job.model.pattern.empty(), "model", "recurrent layers and layers of one part alone",
+       "choose a model whose layers are attention and feed-forward"},
+      {job.model.attention_gate, "model.attention_gate", "a gate on attention's output", "write attention_gate: false"},
+      {job.model.moe && job.model.moe->shared_gate, "model.moe.shared_gate", "a gate on shared experts",
+       "write shared_gate: false"},
       {job.model.tied_embeddings && job.model.head_bias, "model.head_bias", "a bias beside a tied embedding",
        "write head_bias: false"},
       {t.autocast.value_or(false), "training.autocast", "torch.autocast's casts in each pass", "write autocast: false"},

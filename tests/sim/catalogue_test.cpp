@@ -60,7 +60,10 @@ const std::vector<spec::Job>& jobs() {
 double active(const spec::Model& m) {
   const spec::Parameters all = spec::parameters(m);
   const double visited = m.moe ? static_cast<double>(m.moe->top_k) / m.moe->experts : 0;
-  return static_cast<double>(all.attention + all.feed_forward + all.router + all.shared_experts) +
+  const std::int64_t recurrent =
+      m.recurrent ? m.count_layers([](spec::LayerParts parts) { return parts.recurs(); }) * spec::recurrent_weights(m)
+                  : 0;
+  return static_cast<double>(all.attention + recurrent + all.feed_forward + all.router + all.shared_experts) +
          visited * static_cast<double>(all.experts) + static_cast<double>(m.vocab * m.hidden);
 }
 

@@ -59,9 +59,9 @@ TEST_F(ModelMessages, AnotherVersionIsAnotherArchitecture) {
 
 TEST_F(ModelMessages, RecurrentLayersAreToldByTheirName) {
   EXPECT_EQ(of_config_json("{\"model_type\": \"falcon_mamba\"}"),
-            "workloads/models/other.json:1:16: error: model_type: 'falcon_mamba' has state-space (recurrent) layers, "
-            "which are not modelled\n"
-            "  mend: name a model whose layers are attention and feed-forward alone");
+            "workloads/models/other.json:1:16: error: model_type: 'falcon_mamba' has recurrent layers, and its "
+            "config.json is not read\n"
+            "  mend: write its shape as a model of its own: the keys recurrent and pattern of docs/models.md");
   for (const char* name :
        {"Mamba2ForCausalLM", "JambaForCausalLM", "BambaForCausalLM", "RwkvForCausalLM", "xLSTMForCausalLM",
         "GraniteMoeHybridForCausalLM", "NemotronHForCausalLM", "ZambaForCausalLM"}) {
@@ -121,6 +121,27 @@ TEST_F(ModelMessages, MoreParametersThanAreRead) {
   EXPECT_EQ(of_model("{base: small, layers: 10000, hidden: 1000000, ffn: 10000000}"),
             "job.yaml:1:30: error: model.layers: the model would have about 3.0e+17 parameters\n"
             "  mend: check layers and widths for a digit too many: at most 1e15 parameters are read");
+}
+
+TEST_F(ModelMessages, APatternOfOtherLettersOrAnotherLength) {
+  const std::string recurrent = "recurrent: {kind: mamba2, heads: 16, head_dim: 64, groups: 8, state: 64}";
+  EXPECT_EQ(
+      of_model("{base: small, pattern: M-XM, " + recurrent + "}"),
+      "job.yaml:1:31: error: model.pattern: has 'X' at its 3. place\n"
+      "  mend: write M (mamba2) or G (gated_delta), * (attention), - (dense feed-forward) or E (experts) for each "
+      "layer");
+  EXPECT_EQ(of_model("{base: small, layers: 3, pattern: M-M-, " + recurrent + "}"),
+            "job.yaml:1:42: error: model.pattern: has 4 letters for 3 layers\n"
+            "  mend: write one letter a layer, or layers: 4");
+  EXPECT_EQ(of_model("{base: small, layers: 2, pattern: M-}"),
+            "job.yaml:1:42: error: model.pattern: has M, and the model no recurrent: {kind: mamba2, ...}\n"
+            "  mend: add recurrent: {kind: mamba2, ...}");
+}
+
+TEST_F(ModelMessages, GroupsOfKeysDivideTheHeads) {
+  EXPECT_EQ(of_model("{base: small, recurrent: {kind: mamba2, heads: 16, head_dim: 64, groups: 3, state: 64}}"),
+            "job.yaml:1:81: error: model.recurrent.groups: 3 do not divide 16 heads\n"
+            "  mend: write a divisor of the heads: each group's keys serve as many");
 }
 
 TEST_F(ModelMessages, AModelWithoutItsVocabulary) {

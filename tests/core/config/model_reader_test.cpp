@@ -93,9 +93,10 @@ window_every: 3
 attention_chunk: 7
 full_every: 4
 nope_every: 6
+attention_gate: true
 attention_sinks: true
 mtp: 2
-moe: {experts: 8, top_k: 3, ffn: 11, shared_experts: 2, shared_ffn: 13, first_dense: 1, every: 2, groups: 4, top_groups: 3, router_bias: true}
+moe: {experts: 8, top_k: 3, ffn: 11, shared_experts: 2, shared_ffn: 13, first_dense: 1, every: 2, groups: 4, top_groups: 3, router_bias: true, shared_gate: true}
 mla: {q_lora_rank: 21, kv_lora_rank: 22, rope_head_dim: 23, nope_head_dim: 24, value_head_dim: 25}
 )");
   Model expected;
@@ -130,11 +131,29 @@ mla: {q_lora_rank: 21, kv_lora_rank: 22, rope_head_dim: 23, nope_head_dim: 24, v
   expected.attention_chunk = 7;
   expected.full_every = 4;
   expected.nope_every = 6;
+  expected.attention_gate = true;
   expected.attention_sinks = true;
   expected.mtp = 2;
-  expected.moe = spec::Moe{8, 3, 11, 2, 13, 1, 2, 4, 3, true};
+  expected.moe = spec::Moe{8, 3, 11, 2, 13, 1, 2, 4, 3, true, true};
   expected.mla = spec::Mla{21, 22, 23, 24, 25};
   EXPECT_TRUE(model == expected);
+}
+
+TEST(ModelReader, EveryKeyOfRecurrentLayersReachesItsField) {
+  const Model model = read_sound(R"(
+layers: 3
+hidden: 60
+vocab: 100
+ffn: 7
+recurrent: {kind: gated_delta, heads: 6, head_dim: 5, groups: 3, state: 8, conv: 2, chunk: 16}
+pattern: GG-
+)");
+  const spec::Recurrent expected{spec::Recurrent::Kind::gated_delta, 6, 5, 3, 8, 2, 16, 0};
+  EXPECT_TRUE(model.recurrent == expected);
+  EXPECT_EQ(model.pattern, "GG-");
+  // No layer attends: attention's heads, which may be left out then, are the recurrent layers'.
+  EXPECT_EQ(model.heads, 6);
+  EXPECT_EQ(model.head_dim, 5);
 }
 
 TEST(ModelReader, SharedExpertsAreAsWideAsOthersUnlessSaid) {
@@ -258,6 +277,7 @@ TEST(ModelCatalogue, PublishedParameterCountsAreMetExactly) {
                                                                     {"mixtral-8x22b", 140'620'634'112},
                                                                     {"mixtral-8x7b", 46'702'792'704},
                                                                     {"mpt-7b", 6'649'286'656},
+                                                                    {"nemotron-3-nano-30b-a3b", 31'577'940'288},
                                                                     {"olmo2-13b", 13'716'198'400},
                                                                     {"olmo2-32b", 32'234'279'936},
                                                                     {"olmo2-7b", 7'298'617'344},

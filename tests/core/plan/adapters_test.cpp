@@ -115,7 +115,7 @@ TEST(Adapters, OnlyTheirsAreWeightGradients) {
     for (const int zero : {0, 3}) {
       const spec::Job j = job({.dp = 2, .zero = zero}, model);
       const plan::Plan p = plan::build(j);
-      const int pairs = static_cast<int>(plan::adapted_linears(Context(j), j.model.moe.has_value()).size());
+      const int pairs = static_cast<int>(plan::adapted_linears(Context(j), j.model.parts_in(1)).size());
       EXPECT_EQ(walk::count(p, p.roles[0], "weight gradient"), 4 * 2 * pairs);
       EXPECT_EQ(walk::count(p, p.roles[0], "adapter A weight gradient"), 4 * pairs);
       EXPECT_EQ(walk::count(p, p.roles[0], "bias gradient"), 0);
@@ -201,7 +201,8 @@ TEST(Adapters, KeepTheirInputsAndTheNarrowResult) {
   spec::Lora attention = all;
   attention.ffn = false;
   const auto kept = [](const spec::Job& j) {
-    return plan::kept_activations(Context(j), spec::Recompute::Kind::none, true);
+    return plan::kept_activations(Context(j), spec::Recompute::Kind::none,
+                                  spec::LayerParts{.feed_forward = spec::FeedForward::experts});
   };
   const plan::BlockActivations with = kept(job({}, experts)), without = kept(job({}, experts, attention));
   EXPECT_EQ(with.experts - without.experts, 256 * (256 + 512) * 2);

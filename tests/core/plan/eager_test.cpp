@@ -110,7 +110,7 @@ TEST(EagerLinears, KeptInputsAreNotGatheredAgain) {
     EXPECT_EQ(collectives(pen, segment, CollectiveKind::all_gather), keeps ? 0 : 1);
     EXPECT_EQ(collectives(pen, segment, CollectiveKind::reduce_scatter), 1);
     // Two linears keep 128 tokens of 256 in bf16, whole or a fourth of them.
-    EXPECT_EQ(plan::kept_activations(c, spec::Recompute::Kind::none, false).linear_inputs,
+    EXPECT_EQ(plan::kept_activations(c, spec::Recompute::Kind::none).linear_inputs,
               2 * 128 * 256 * 2 / (keeps ? 1 : 4));
   }
 }

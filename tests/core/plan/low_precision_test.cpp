@@ -229,7 +229,9 @@ TEST(LowPrecision, BothInputsOfExpertsAreKeptNarrow) {
   const auto kept = [](Dtype precision) {
     const spec::Job j =
         job({}, precision, [](spec::Job& j) { j.model.moe = spec::Moe{.experts = 8, .top_k = 2, .ffn = 512}; });
-    return plan::kept_activations(Context(j), spec::Recompute::Kind::none, true).experts;
+    return plan::kept_activations(Context(j), spec::Recompute::Kind::none,
+                                  spec::LayerParts{.feed_forward = spec::FeedForward::experts})
+        .experts;
   };
   EXPECT_EQ(kept(Dtype::bf16) - kept(Dtype::fp8), 256 * (256 + 512));
 }

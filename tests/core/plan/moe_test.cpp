@@ -297,7 +297,8 @@ TEST(Moe, ALayerKeepsTheCopiesAndBothSidesOfTheActivation) {
   EXPECT_EQ(kept.routing, 128 * 8 * 5 + 256 * 8 + 256 * 8);
   EXPECT_EQ(kept.shared, 0);
   EXPECT_EQ(kept.returned, 0);
-  const auto block = plan::kept_activations(c, spec::Recompute::Kind::none, true);
+  const auto block = plan::kept_activations(c, spec::Recompute::Kind::none,
+                                            spec::LayerParts{.feed_forward = spec::FeedForward::experts});
   EXPECT_EQ(block.experts, kept.total());
   EXPECT_EQ(block.feed_forward, 0);
 }

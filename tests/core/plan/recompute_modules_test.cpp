@@ -34,9 +34,9 @@ spec::Job job(Modules modules, bool latent = false, bool experts = false,
 /// Bytes that a layer keeps less than one without recomputation.
 std::int64_t spared(const spec::Job& j) {
   const plan::Context c(j);
-  const bool experts = j.model.moe.has_value();
-  return plan::kept_activations(c, Kind::none, experts).total() -
-         plan::kept_activations(c, Kind::selective, experts).total();
+  const spec::LayerParts parts = j.model.parts_in(0);
+  return plan::kept_activations(c, Kind::none, parts).total() -
+         plan::kept_activations(c, Kind::selective, parts).total();
 }
 
 TEST(RecomputeModules, ANormsResultIsSpared) {
@@ -67,15 +67,22 @@ TEST(RecomputeModules, OfExpertsTheActivationTheSharedOnesOrAllAreSpared) {
   EXPECT_EQ(spared(job({.core_attn = false, .moe_act = true}, false, true)), 256 * 512 * 2);
   EXPECT_EQ(spared(job({.core_attn = false, .shared_experts = true}, false, true)), 128 * 3 * 256 * 2);
   const spec::Job all = job({.core_attn = false, .moe = true}, false, true);
-  EXPECT_EQ(spared(all), plan::kept_activations(plan::Context(all), Kind::none, true).experts);
+  EXPECT_EQ(spared(all), plan::kept_activations(plan::Context(all), Kind::none,
+                                                spec::LayerParts{.feed_forward = spec::FeedForward::experts})
+                             .experts);
 }
 
 TEST(RecomputeModules, ActivationInputsInFp8TakeAByte) {
   // 256 rows of both halves, 1024, and 128 of the shared experts' 512, a byte less each.
   spec::Job j = job({.core_attn = false, .moe_act = true}, false, true);
-  const std::int64_t wide = plan::kept_activations(plan::Context(j), Kind::selective, true).total();
+  const std::int64_t wide = plan::kept_activations(plan::Context(j), Kind::selective,
+                                                   spec::LayerParts{.feed_forward = spec::FeedForward::experts})
+                                .total();
   j.training.fp8_activation_inputs = true;
-  EXPECT_EQ(wide - plan::kept_activations(plan::Context(j), Kind::selective, true).total(), 256 * 1024 + 128 * 512);
+  EXPECT_EQ(wide - plan::kept_activations(plan::Context(j), Kind::selective,
+                                          spec::LayerParts{.feed_forward = spec::FeedForward::experts})
+                       .total(),
+            256 * 1024 + 128 * 512);
 }
 
 TEST(RecomputeModules, APlanRunsTheFlopsOfTheFormulaAndGivesBackWhatItTook) {

@@ -135,7 +135,9 @@ spec::Job experts(int ep, bool compiled = false) {
 }
 
 std::int64_t kept_with_experts(const spec::Job& j) {
-  return plan::kept_activations(plan::Context(j), Kind::selective_ops, true).total();
+  return plan::kept_activations(plan::Context(j), Kind::selective_ops,
+                                spec::LayerParts{.feed_forward = spec::FeedForward::experts})
+      .total();
 }
 
 TEST(SelectiveOps, ComputeTheRouterAndTheExpertsAgain) {
@@ -214,8 +216,12 @@ TEST(SelectiveOps, KeepLessThanEverythingAndMoreThanTheInput) {
       spec::Job j = experts(ep);
       j.strategy.moe_dispatcher = way;
       const plan::Context c(j);
-      const plan::BlockActivations keeps = plan::kept_activations(c, Kind::selective_ops, true);
-      EXPECT_LT(keeps.total() - keeps.unread, plan::kept_activations(c, Kind::none, true).total()) << ep;
+      const plan::BlockActivations keeps =
+          plan::kept_activations(c, Kind::selective_ops, spec::LayerParts{.feed_forward = spec::FeedForward::experts});
+      EXPECT_LT(
+          keeps.total() - keeps.unread,
+          plan::kept_activations(c, Kind::none, spec::LayerParts{.feed_forward = spec::FeedForward::experts}).total())
+          << ep;
     }
   }
 }

@@ -26,6 +26,7 @@ spec::Job full_job() {
     curve.forward = curve.backward = curve.unequal_heads = curve.backward_ramp = curve.backward_low_precision = 0.5;
   }
   for (auto& curve : c.memory) curve.efficiency = 0.8;
+  for (auto& curve : c.recurrence) curve.forward = curve.backward = 0.5;
   for (spec::NetworkCalibration* path : {&job.cluster.node.links, &job.cluster.fabric.calibration}) {
     for (const spec::CurveName& name : spec::kCurveNames) {
       spec::PathCurve& curve = path->*name.curve;
@@ -92,6 +93,7 @@ TEST(Inputs, NameEveryConstantOfTheKernelCurves) {
                     "matmul",
                     "attention",
                     "memory",
+                    "recurrence",
                     "power",
                     "gpu",
                     "measured_as",
@@ -106,6 +108,7 @@ TEST(Inputs, NameEveryConstantOfTheKernelCurves) {
                                   {"from", "grouped_from", "gradient_from", "unaligned_from", "passes_from"});
   expect_known<spec::AttentionCurve>("attention.flash3.", {"backward_measured", "low_precision_measured", "from"});
   expect_known<spec::MemoryCurve>("memory.norm.", {"from"});
+  expect_known<spec::RecurrenceCurve>("recurrence.mamba2.", {"from"});
   expect_known<spec::PowerState>("power.", {"residual", "source"});
 }
 
