@@ -21,26 +21,6 @@ void mixtral(Model& model, Config& config) {
   model.moe = moe;
 }
 
-namespace {
-
-/// mlp_only_layers names layers without experts; those that open the model are first_dense, others are not known.
-void read_dense_layers(spec::Moe& moe, Config& config) {
-  std::vector<int> dense;
-  config.map.read("mlp_only_layers", dense, 0, spec::kMostLayers);
-  std::sort(dense.begin(), dense.end());
-  for (const int layer : dense) {
-    if (layer == moe.first_dense) {
-      ++moe.first_dense;
-    } else {
-      config.map.fault("mlp_only_layers", "layer " + std::to_string(layer) + " is dense, and one before it is not",
-                       "dense layers have to be the first ones: [0, 1, 2]");
-      return;
-    }
-  }
-}
-
-}  // namespace
-
 void qwen3_moe(Model& model, Config& config) {
   read_gated(
       model, config,

@@ -35,6 +35,7 @@ constexpr std::array kArchitectures{
     HuggingFaceArchitecture{"mixtral", "MixtralForCausalLM", huggingface::mixtral},
     HuggingFaceArchitecture{"mpt", "MPTForCausalLM", huggingface::mpt},
     HuggingFaceArchitecture{"nemotron", "NemotronForCausalLM", huggingface::nemotron},
+    HuggingFaceArchitecture{"nemotron_h", "NemotronHForCausalLM", huggingface::nemotron_h},
     HuggingFaceArchitecture{"olmo2", "Olmo2ForCausalLM", huggingface::olmo2},
     HuggingFaceArchitecture{"opt", "OPTForCausalLM", huggingface::opt},
     HuggingFaceArchitecture{"phi", "PhiForCausalLM", huggingface::phi},
@@ -42,7 +43,12 @@ constexpr std::array kArchitectures{
     HuggingFaceArchitecture{"phi3", "Phi3ForCausalLM", huggingface::phi3},
     HuggingFaceArchitecture{"qwen2", "Qwen2ForCausalLM", huggingface::qwen2},
     HuggingFaceArchitecture{"qwen3", "Qwen3ForCausalLM", huggingface::qwen3},
+    HuggingFaceArchitecture{"qwen3_5", "Qwen3_5ForConditionalGeneration", huggingface::qwen3_5},
+    HuggingFaceArchitecture{"qwen3_5_moe", "Qwen3_5MoeForConditionalGeneration", huggingface::qwen3_5_moe},
+    HuggingFaceArchitecture{"qwen3_5_moe_text", "Qwen3_5MoeForCausalLM", huggingface::qwen3_5_moe_text},
+    HuggingFaceArchitecture{"qwen3_5_text", "Qwen3_5ForCausalLM", huggingface::qwen3_5_text},
     HuggingFaceArchitecture{"qwen3_moe", "Qwen3MoeForCausalLM", huggingface::qwen3_moe},
+    HuggingFaceArchitecture{"qwen3_next", "Qwen3NextForCausalLM", huggingface::qwen3_next},
     HuggingFaceArchitecture{"smollm3", "SmolLM3ForCausalLM", huggingface::smollm3},
 };
 
@@ -55,9 +61,9 @@ std::string_view class_stem(std::string_view class_name) {
 }
 
 bool has_recurrent_layers(std::string_view name) {
-  constexpr std::array<std::string_view, 15> kRecurrent{
-      "mamba", "mamba2", "falconmamba",      "falconh1",  "jamba",  "bamba",          "zamba",    "zamba2",
-      "rwkv",  "xlstm",  "granitemoehybrid", "nemotronh", "plamo2", "recurrentgemma", "qwen3next"};
+  constexpr std::array<std::string_view, 13> kRecurrent{
+      "mamba",  "mamba2", "falconmamba", "falconh1",         "jamba",  "bamba",         "zamba",
+      "zamba2", "rwkv",   "xlstm",       "granitemoehybrid", "plamo2", "recurrentgemma"};
   std::string plain = base::spelled_alike(class_stem(name));
   std::erase(plain, '_');
   return std::ranges::find(kRecurrent, plain) != kRecurrent.end();

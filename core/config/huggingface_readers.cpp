@@ -59,6 +59,21 @@ int read_nope_every(Config& config) {
   return static_cast<int>(config.whole("no_rope_layer_interval", 4, spec::kMostLayers));
 }
 
+void read_dense_layers(spec::Moe& moe, Config& config) {
+  std::vector<int> dense;
+  config.map.read("mlp_only_layers", dense, 0, spec::kMostLayers);
+  std::sort(dense.begin(), dense.end());
+  for (const int layer : dense) {
+    if (layer == moe.first_dense) {
+      ++moe.first_dense;
+    } else {
+      config.map.fault("mlp_only_layers", "layer " + std::to_string(layer) + " is dense, and one before it is not",
+                       "dense layers have to be the first ones: [0, 1, 2]");
+      return;
+    }
+  }
+}
+
 void read_text_part(Model& model, Config& config, void (*read)(Model&, Config&)) {
   const Value* part = config.map.child("text_config");
   if (!part)

@@ -26,6 +26,8 @@ int every_nth(Config&, std::string_view key, std::string_view special);
 void read_window_layers(Model&, Config&);
 /// Layers without rotary embedding: a list with a 0 for each, or the distance between them (Llama 4, SmolLM3).
 int read_nope_every(Config&);
+/// mlp_only_layers names layers without experts; those that open the model are first_dense, others are not known.
+void read_dense_layers(spec::Moe&, Config&);
 /// Reads the part of a model for text and images that reads and writes text.
 void read_text_part(Model&, Config&, void (*read)(Model&, Config&));
 
@@ -62,5 +64,13 @@ void llama4(Model&, Config&);
 void llama4_text(Model&, Config&);
 void mixtral(Model&, Config&);
 void qwen3_moe(Model&, Config&);
+
+// huggingface_recurrent.cpp
+void nemotron_h(Model&, Config&);
+void qwen3_5(Model&, Config&);
+void qwen3_5_moe(Model&, Config&);
+void qwen3_5_moe_text(Model&, Config&);
+void qwen3_5_text(Model&, Config&);
+void qwen3_next(Model&, Config&);
 
 }  // namespace config::huggingface

@@ -114,6 +114,42 @@ TEST(HuggingFace, TheClassNameServesWhereTheModelTypeIsAbsent) {
   EXPECT_EQ(model.position, spec::Position::learned);
 }
 
+/// An entry of the catalogue.
+Model entry(const std::string& name) {
+  config::Faults faults;
+  return config::read_model(config::load(kRoot + "/workloads/models/" + name + ".yaml"), "", faults);
+}
+
+TEST(HuggingFace, HybridsTellTheirLayersByLettersOrByKinds) {
+  const char* text = R"({"model_type": "nemotron_h", "num_hidden_layers": 52, "hidden_size": 2688,
+      "num_attention_heads": 32, "num_key_value_heads": 2, "head_dim": 128, "vocab_size": 131072,
+      "mamba_num_heads": 64, "mamba_head_dim": 64, "n_groups": 8, "ssm_state_size": 128, "conv_kernel": 4,
+      "chunk_size": 128, "mlp_hidden_act": "relu2", "n_routed_experts": 128, "num_experts_per_tok": 6,
+      "moe_intermediate_size": 1856, "n_shared_experts": 1, "moe_shared_expert_intermediate_size": 3712,
+      "hybrid_override_pattern": "MEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEMEM*EMEMEMEME"})";
+  const Model nano = read_sound(text), ours = entry("nemotron-3-nano-30b-a3b");
+  EXPECT_EQ(nano.pattern, ours.pattern);
+  EXPECT_TRUE(nano.recurrent == ours.recurrent);
+  EXPECT_TRUE(nano.moe == ours.moe);
+  EXPECT_EQ(spec::parameters(nano).total(), spec::parameters(ours).total());
+  const Model listed = read_sound(R"({"model_type": "nemotron_h", "num_hidden_layers": 4,
+      "layers_block_type": ["mamba", "mlp", "attention", "mamba"]})");
+  EXPECT_EQ(listed.pattern, "M-*M");
+}
+
+TEST(HuggingFace, LinearAttentionTakesTurnsWithFullAttention) {
+  // Qwen3NextConfig() is the 80B; Qwen3.5's text part stands inside that of a model for images.
+  const Model next = read_sound(R"({"model_type": "qwen3_next"})"), ours = entry("qwen3-next-80b-a3b");
+  EXPECT_TRUE(next.recurrent == ours.recurrent);
+  EXPECT_TRUE(next.moe == ours.moe);
+  EXPECT_TRUE(next.attention_gate);
+  EXPECT_EQ(spec::parameters(next).total(), spec::parameters(ours).total());
+  const Model dense = read_sound(R"({"model_type": "qwen3_5", "text_config": {"num_hidden_layers": 64,
+      "hidden_size": 5120, "intermediate_size": 17408, "num_attention_heads": 24, "num_key_value_heads": 4,
+      "linear_num_value_heads": 48, "attn_output_gate": true}})");
+  EXPECT_EQ(spec::parameters(dense).total(), spec::parameters(entry("qwen3.5-27b")).total());
+}
+
 TEST(HuggingFace, NullWindowIsFullAttentionAndAnAbsentOneIsTheLibrarys) {
   EXPECT_EQ(read_sound(R"({"model_type": "mistral", "sliding_window": null})").window, 0);
   EXPECT_EQ(read_sound(R"({"model_type": "mistral"})").window, 4096);
@@ -167,9 +203,11 @@ TEST(HuggingFace, AnUnknownArchitectureIsToldWithThoseThatAreKnown) {
       base::to_string(faults[0]),
       "config.json:1:16: error: model_type: 't5' is not known\n"
       "  mend: known: bloom, dbrx, deepseek_v2, deepseek_v3, kimi_k2, falcon, gemma, gemma2, gemma3, gemma3_text, "
-      "glm4_moe, gpt2, gpt_neox, gpt_oss, gptj, llama, llama4, llama4_text, mistral, mixtral, mpt, nemotron, olmo2, "
+      "glm4_moe, gpt2, gpt_neox, gpt_oss, gptj, llama, llama4, llama4_text, mistral, mixtral, mpt, nemotron, "
+      "nemotron_h, olmo2, "
       "opt, "
-      "phi, phi-msft, phi3, qwen2, qwen3, qwen3_moe, smollm3");
+      "phi, phi-msft, phi3, qwen2, qwen3, qwen3_5, qwen3_5_moe, qwen3_5_moe_text, qwen3_5_text, qwen3_moe, qwen3_next, "
+      "smollm3");
 }
 
 TEST(HuggingFace, AnOptWithAProjectedEmbeddingIsRefused) {

@@ -15,15 +15,17 @@ using ModelMessages = MessageTest;
 const std::string kTypes =
     "known: bloom, dbrx, deepseek_v2, deepseek_v3, kimi_k2, falcon, gemma, gemma2, gemma3, "
     "gemma3_text, glm4_moe, gpt2, gpt_neox, gpt_oss, gptj, llama, llama4, llama4_text, mistral, "
-    "mixtral, mpt, nemotron, olmo2, opt, phi, phi-msft, phi3, qwen2, qwen3, qwen3_moe, smollm3";
+    "mixtral, mpt, nemotron, nemotron_h, olmo2, opt, phi, phi-msft, phi3, qwen2, qwen3, qwen3_5, qwen3_5_moe, "
+    "qwen3_5_moe_text, qwen3_5_text, qwen3_moe, qwen3_next, smollm3";
 const std::string kClasses =
     "known: BloomForCausalLM, DbrxForCausalLM, DeepseekV2ForCausalLM, DeepseekV3ForCausalLM, "
     "FalconForCausalLM, GemmaForCausalLM, Gemma2ForCausalLM, Gemma3ForConditionalGeneration, "
     "Gemma3ForCausalLM, Glm4MoeForCausalLM, GPT2LMHeadModel, GPTNeoXForCausalLM, GptOssForCausalLM, "
     "GPTJForCausalLM, LlamaForCausalLM, Llama4ForConditionalGeneration, Llama4ForCausalLM, "
-    "MistralForCausalLM, MixtralForCausalLM, MPTForCausalLM, NemotronForCausalLM, Olmo2ForCausalLM, "
-    "OPTForCausalLM, PhiForCausalLM, Phi3ForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM, "
-    "Qwen3MoeForCausalLM, SmolLM3ForCausalLM";
+    "MistralForCausalLM, MixtralForCausalLM, MPTForCausalLM, NemotronForCausalLM, NemotronHForCausalLM, "
+    "Olmo2ForCausalLM, OPTForCausalLM, PhiForCausalLM, Phi3ForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM, "
+    "Qwen3_5ForConditionalGeneration, Qwen3_5MoeForConditionalGeneration, Qwen3_5MoeForCausalLM, Qwen3_5ForCausalLM, "
+    "Qwen3MoeForCausalLM, Qwen3NextForCausalLM, SmolLM3ForCausalLM";
 
 TEST_F(ModelMessages, AnUnknownArchitectureListsTheKnown) {
   EXPECT_EQ(of_config_json("{\"model_type\": \"t5\", \"num_layers\": 4}"),
@@ -64,7 +66,7 @@ TEST_F(ModelMessages, RecurrentLayersAreToldByTheirName) {
             "  mend: write its shape as a model of its own: the keys recurrent and pattern of docs/models.md");
   for (const char* name :
        {"Mamba2ForCausalLM", "JambaForCausalLM", "BambaForCausalLM", "RwkvForCausalLM", "xLSTMForCausalLM",
-        "GraniteMoeHybridForCausalLM", "NemotronHForCausalLM", "ZambaForCausalLM"}) {
+        "GraniteMoeHybridForCausalLM", "Plamo2ForCausalLM", "ZambaForCausalLM"}) {
     EXPECT_NE(of_config_json(std::string("{\"architectures\": [\"") + name + "\"]}").find("recurrent"),
               std::string::npos)
         << name;
