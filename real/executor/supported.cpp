@@ -35,7 +35,7 @@ std::vector<Refusal> training_refusals(const spec::Job& job) {
   return {
       {job.model.is_list(), "model.kind", "a list of layers", "choose a transformer"},
       {t.serves(), "training.mode", "prefill and decode", "write mode: train"},
-      {job.model.recurrent || !job.model.pattern.empty(), "model", "recurrent layers and layers of one part alone",
+      {job.model.recurrent || !job.model.pattern.empty(), "model", "a model with recurrent layers or layers of one part",
        "choose a model whose layers are attention and feed-forward"},
       {job.model.attention_gate, "model.attention_gate", "a gate on attention's output", "write attention_gate: false"},
       {job.model.moe && job.model.moe->shared_gate, "model.moe.shared_gate", "a gate on shared experts",

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/plan/block.h"
 #include "core/plan/data_parallel.h"
+#include "core/plan/layer_copies.h"
 #include "core/plan/states.h"
 #include "core/plan/unit_cut.h"
 #include "sim/search/chunk_passes.h"
@@ -105,6 +107,13 @@ std::vector<std::int64_t> cost_key(const plan::Context& c, std::vector<std::int6
   return key;
 }
 
+/// All that a layer of a chunk depends on besides the Context (plan::LayerKind), as a number.
+std::int64_t code_of(const plan::LayerKind& kind) {
+  const auto recompute = static_cast<std::int64_t>(kind.recompute), mixer = static_cast<std::int64_t>(kind.parts.mixer);
+  const auto feed_forward = static_cast<std::int64_t>(kind.parts.feed_forward);
+  return ((recompute * 4 + mixer) * 4 + feed_forward) * 8 + kind.limited * 4 + kind.ropes * 2 + kind.narrow;
+}
+
 std::vector<std::int64_t> chunk_key(const plan::Context& c, const ChunkOfStage& at) {
   const plan::Chunk& chunk = at.chunk();
   const int before = c.placement.before(at.stage, at.index), behind = c.placement.behind(at.stage, at.index);
@@ -114,7 +123,11 @@ std::vector<std::int64_t> chunk_key(const plan::Context& c, const ChunkOfStage& 
     const spec::LayerParts parts = chunk.layers > 0 ? c.model.parts_in(chunk.first_layer) : spec::LayerParts{};
     key.insert(key.end(), {static_cast<int>(parts.mixer), static_cast<int>(parts.feed_forward)});
   } else {
-    key.insert(key.end(), {chunk.first_layer, chunk.index_in_stage, -1});
+    key.push_back(-1);
+    for (int i = 0; i < chunk.layers; ++i) {
+      const auto recompute = plan::recompute_of(c, chunk.index_in_stage + i);
+      key.push_back(code_of(plan::kind_of(c, chunk.first_layer + i, recompute, false)));
+    }
   }
   if (c.scatters_gradients) key.push_back(plan::has_buckets(c, at.stage, at.index));
   return key;
