@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/config/huggingface_readers.h"
 
+#include <algorithm>
 #include <string>
 
 #include "core/config/model_reader.h"
