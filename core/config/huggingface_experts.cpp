@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/config/huggingface_readers.h"
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
