@@ -76,7 +76,7 @@ std::optional<Recurrent> read_recurrent(const Value& map, const std::string& pat
   return r;
 }
 
-/// One letter for each layer. `named`: what the pattern's letters need is there.
+/// One letter for each layer, and what the letters need.
 void check_pattern(const Model& model, MapReader& map) {
   const std::string& pattern = model.pattern;
   const std::size_t odd = pattern.find_first_not_of(Model::kPatternLetters);

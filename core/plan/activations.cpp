@@ -135,10 +135,10 @@ std::int64_t Block::widest_gradient_bytes() const {
   // Gate and up apart leave an input gradient each, which are added.
   const bool apart = c_.job.framework.separate_linears && c_.model.gated_mlp;
   if (!experts()) {
-    // Of a recurrent layer alone what leaves its first projection; of attention alone queries, keys and values.
-    const std::int64_t mixer = parts().recurs() ? recurrent_in(c_).out : parts().attends() ? c_.qkv_width : 0;
+    // Attention's queries, keys and values count where nothing else does.
     const bool dense = parts().has_dense();
-    const std::int64_t widest = dense ? std::max(c_.up_width, parts().recurs() ? mixer : 0) : mixer;
+    std::int64_t widest = dense ? c_.up_width : parts().attends() ? c_.qkv_width : 0;
+    if (parts().recurs()) widest = std::max(widest, recurrent_in(c_).out);
     return c_.tokens * (widest + c_.hidden * (apart && dense ? 2 : 1)) * c_.element;
   }
   const MoeShape shape(c_);

@@ -23,6 +23,8 @@ struct LayerKind {
   bool limited = false;
   spec::LayerParts parts = {};
   bool ropes = false, narrow = false;
+  /// The same as one number.
+  std::int64_t code() const;
   auto operator<=>(const LayerKind&) const = default;
 };
 

@@ -29,6 +29,9 @@ std::int64_t scanned(const Context& c) { return c.tokens * c.cp; }
 /// Of queries and keys once each head of values has its own: what the delta rule's kernels read.
 std::int64_t expanded_keys(const Context& c, int ranks) { return widths(c, ranks).heads * c.model.recurrent->state; }
 
+/// Megatron's tensors have the sequence in front, kernels want it behind the batch. Its projections are joined ones.
+bool turns_batch(const Context& c) { return c.batch > 1 && !c.job.framework.separate_linears; }
+
 }  // namespace
 
 Linear recurrent_in(const Context& c) { return {"recurrent input", c.hidden, widths(c).in}; }
@@ -44,9 +47,8 @@ void RecurrentMixer::trade(std::int64_t width, std::string_view name) {
   out_.join(Stream::cp);
 }
 
-/// Megatron's tensors have the sequence in front; kernels want it behind the batch.
 void RecurrentMixer::turn(std::int64_t width, std::string_view name) {
-  if (c_.batch > 1 && !c_.job.framework.separate_linears) out_.compute(copy_of(c_, scanned(c_) * width).work, name);
+  if (turns_batch(c_)) out_.compute(copy_of(c_, scanned(c_) * width).work, name);
 }
 
 /// Depthwise, with its activation: one kernel. Its backward makes the activation again; Mamba-2's whole forward is run
@@ -142,15 +144,14 @@ std::int64_t recurrent_parameters(const Context& c) {
   return recurrent_matrices(c) + vectors + (r.kind == spec::Recurrent::Kind::mamba2 ? norm / c.tp : norm);
 }
 
-/// mamba2: what the projection in made, from which its backward starts; the scan's result before the gate, behind it,
-/// and behind the norm; the first and the third twice where they were turned. gated_delta: what the projection and the
-/// convolution made, keys behind their norm, queries and keys of each head with the values, decays and strengths in
-/// fp32, of each head a row of the inverse of its chunk's triangle, the scan's result, it behind the norm, and gated.
+/// mamba2: what the projection in made, from which its backward starts; the scan's result before the gate, behind it
+/// (twice, where it is turned), and behind the norm. gated_delta: what the projection and the convolution made, keys
+/// behind their norm, queries and keys of each head with the values, decays and strengths in fp32, of each head a row
+/// of the inverse of its chunk's triangle, the scan's result, it behind the norm, and gated.
 std::int64_t recurrent_activations(const Context& c) {
   const spec::Recurrent& r = *c.model.recurrent;
   const Widths w = widths(c);
-  const bool turned = c.batch > 1 && !c.job.framework.separate_linears;
-  if (!is_delta(c)) return c.tokens * (w.in + (turned ? 4 : 3) * w.value) * c.element;
+  if (!is_delta(c)) return c.tokens * (w.in + (turns_batch(c) ? 4 : 3) * w.value) * c.element;
   const std::int64_t inputs = w.in + w.conv + 2 * w.key + 2 * expanded_keys(c, 1) + w.value;
   return c.tokens * ((inputs + w.heads * r.chunk + 3 * w.value) * c.element + 2 * w.heads * 4);
 }

@@ -107,13 +107,6 @@ std::vector<std::int64_t> cost_key(const plan::Context& c, std::vector<std::int6
   return key;
 }
 
-/// All that a layer of a chunk depends on besides the Context (plan::LayerKind), as a number.
-std::int64_t code_of(const plan::LayerKind& kind) {
-  const auto recompute = static_cast<std::int64_t>(kind.recompute), mixer = static_cast<std::int64_t>(kind.parts.mixer);
-  const auto feed_forward = static_cast<std::int64_t>(kind.parts.feed_forward);
-  return ((recompute * 4 + mixer) * 4 + feed_forward) * 8 + kind.limited * 4 + kind.ropes * 2 + kind.narrow;
-}
-
 std::vector<std::int64_t> chunk_key(const plan::Context& c, const ChunkOfStage& at) {
   const plan::Chunk& chunk = at.chunk();
   const int before = c.placement.before(at.stage, at.index), behind = c.placement.behind(at.stage, at.index);
@@ -126,7 +119,7 @@ std::vector<std::int64_t> chunk_key(const plan::Context& c, const ChunkOfStage& 
     key.push_back(-1);
     for (int i = 0; i < chunk.layers; ++i) {
       const auto recompute = plan::recompute_of(c, chunk.index_in_stage + i);
-      key.push_back(code_of(plan::kind_of(c, chunk.first_layer + i, recompute, false)));
+      key.push_back(plan::kind_of(c, chunk.first_layer + i, recompute, false).code());
     }
   }
   if (c.scatters_gradients) key.push_back(plan::has_buckets(c, at.stage, at.index));
