@@ -22,6 +22,7 @@ std::vector<std::pair<std::string, std::int64_t>> parameter_parts(const spec::Mo
                                                           {"recurrent", p.recurrent},
                                                           {"feed_forward", p.feed_forward},
                                                           {"router", p.router},
+                                                          {"latent", p.latent},
                                                           {"experts", p.experts},
                                                           {"shared_experts", p.shared_experts},
                                                           {"norms", p.norms},

@@ -44,10 +44,7 @@ spec::Moe read_experts_of_nemotron(Config& config) {
   config.map.require("moe_intermediate_size", moe.ffn, 1, spec::kMostFfn);
   moe.shared_experts = static_cast<int>(config.whole("n_shared_experts", 0, spec::kMostExperts));
   moe.shared_ffn = config.whole("moe_shared_expert_intermediate_size", moe.shared_experts * moe.ffn, spec::kMostFfn);
-  if (config.whole("moe_latent_size", 0, spec::kMostHidden) > 0) {
-    config.map.fault("moe_latent_size", "experts behind a projection of their own are not modelled",
-                     "choose a model without it");
-  }
+  moe.latent = config.whole("moe_latent_size", 0, spec::kMostHidden);
   check_experts(moe, config.map, "num_experts_per_tok");
   return moe;
 }

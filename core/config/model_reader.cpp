@@ -29,6 +29,7 @@ std::optional<Moe> read_moe(const Value& map, const std::string& path, Faults& f
   reader.read("groups", moe.groups, 1, spec::kMostExperts);
   reader.read("top_groups", moe.top_groups, 1, spec::kMostExperts);
   reader.read("router_bias", moe.router_bias);
+  reader.read("latent", moe.latent, 0, spec::kMostHidden);
   reader.read("shared_gate", moe.shared_gate);
   if (faults.size() == before) {
     check_experts(moe, reader, "top_k");
@@ -237,8 +238,9 @@ double rough_parameters(const Model& model) {
   if (const auto& r = model.recurrent) block += hidden * static_cast<double>(r->in_width() + r->value_width());
   block += 3 * hidden * static_cast<double>(model.ffn);
   if (const auto& moe = model.moe) {
-    block += 3 * hidden * (1.0 * moe->experts * static_cast<double>(moe->ffn) + static_cast<double>(moe->shared_ffn)) +
-             hidden * moe->experts;
+    const double width = static_cast<double>(model.expert_width()), ffn = static_cast<double>(moe->ffn);
+    block += 3 * width * moe->experts * ffn +
+             hidden * (3 * static_cast<double>(moe->shared_ffn) + moe->experts + 2 * static_cast<double>(moe->latent));
   }
   const double rows = 2.0 * static_cast<double>(model.vocab) + static_cast<double>(model.max_positions);
   return block * (model.layers + model.mtp) + hidden * (rows + 2 * hidden * model.mtp);

@@ -40,6 +40,7 @@ Value tree_of(const spec::Moe& moe) {
   add(map, "groups", moe.groups);
   add(map, "top_groups", moe.top_groups);
   add(map, "router_bias", moe.router_bias);
+  add(map, "latent", moe.latent);
   add(map, "shared_gate", moe.shared_gate);
   return map;
 }

@@ -36,7 +36,7 @@ std::vector<std::string> entries_named(const std::string& name, const Catalogue&
 bool same_experts(const std::optional<Moe>& a, const std::optional<Moe>& b) {
   if (!a || !b) return !a && !b;
   return a->experts == b->experts && a->top_k == b->top_k && a->ffn == b->ffn && a->shared_ffn == b->shared_ffn &&
-         a->first_dense == b->first_dense && a->every == b->every;
+         a->latent == b->latent && a->first_dense == b->first_dense && a->every == b->every;
 }
 
 /// Whether some layer has a feed-forward of `ffn`, and not experts instead.

@@ -36,7 +36,8 @@ void keep_narrow(const Context& c, BlockActivations& out) {
   }
   if (out.experts > 0) {
     const MoeShape shape(c);
-    const std::int64_t inputs = shape.rows * (c.hidden + shape.ffn) + c.tokens * shape.shared_ffn;
+    const std::int64_t projected = c.model.moe->latent > 0 ? shape.tokens * shape.width : 0;
+    const std::int64_t inputs = shape.rows * (shape.width + shape.ffn) + c.tokens * shape.shared_ffn + projected;
     out.experts += scaled(inputs * c.element, narrow) - inputs * c.element;
   }
 }

@@ -93,6 +93,10 @@ std::vector<Placed> linears_of_layer(const Context& c, spec::LayerParts parts) {
       all.push_back({shared_expert_up(c, shape), Side::column});
       all.push_back({shared_expert_down(c, shape), Side::row});
     }
+    if (c.model.moe->latent > 0) {
+      all.push_back({latent_down(c, shape), Side::whole});
+      all.push_back({latent_up(c, shape), Side::whole});
+    }
     all.push_back({expert_up(c, shape), Side::column});
     all.push_back({expert_down(c, shape), Side::row});
   } else if (parts.has_dense()) {
@@ -146,7 +150,7 @@ void keep_for_adapters(const Context& c, spec::LayerParts parts, BlockActivation
   }
   if (!lora.ffn && parts.has_experts()) {
     const MoeShape shape(c);
-    out.experts -= (shape.rows * (c.hidden + shape.ffn) + c.tokens * shape.shared_ffn) * e;
+    out.experts -= (shape.rows * (shape.width + shape.ffn) + c.tokens * shape.shared_ffn) * e;
   } else if (!lora.ffn || copied) {
     out.feed_forward -= c.tokens * c.ffn * e;
   }

@@ -50,8 +50,9 @@ double feed_forward_weights(const spec::Model& model, spec::FeedForward kind) {
   const double h = static_cast<double>(model.hidden), matrices = model.gated_mlp ? 3 : 2;
   if (kind == spec::FeedForward::dense) return matrices * h * static_cast<double>(model.ffn);
   const spec::Moe& moe = *model.moe;
-  const double visited = static_cast<double>(moe.top_k * moe.ffn + moe.shared_ffn);
-  return h * (matrices * visited + moe.experts);
+  const double routed = static_cast<double>(model.expert_width() * moe.top_k * moe.ffn);
+  return matrices * routed +
+         h * (matrices * static_cast<double>(moe.shared_ffn) + moe.experts + 2.0 * static_cast<double>(moe.latent));
 }
 
 /// Modules of multi-token prediction not counted.
@@ -179,7 +180,7 @@ double again_by_selective_ops(const spec::Job& job, double attention) {
     for (const CountedMatmul& one : counted) weights += one.kept ? 0 : static_cast<double>(one.in * one.out);
     if (experts) {
       const double matrices = (m.gated_mlp ? 2.0 : 1.0) + (runs_down_again(c) ? 1.0 : 0.0);
-      weights += h * (m.moe->experts + matrices * static_cast<double>(m.moe->top_k * m.moe->ffn));
+      weights += h * m.moe->experts + matrices * static_cast<double>(m.expert_width() * m.moe->top_k * m.moe->ffn);
     }
     return 2 * s * weights;
   };
@@ -238,7 +239,7 @@ double serving_flops(const spec::Job& job) {
 /// without room are dropped, and room without tokens is multiplied all the same.
 double routed_beyond_even(const spec::Job& job, double factor) {
   const spec::Model& m = job.model;
-  const double visited = static_cast<double>(m.hidden * m.moe->top_k * m.moe->ffn) * (m.gated_mlp ? 3 : 2);
+  const double visited = static_cast<double>(m.expert_width() * m.moe->top_k * m.moe->ffn) * (m.gated_mlp ? 3 : 2);
   const double layers = layers_of_experts(m) + (m.moe ? m.mtp : 0), s = static_cast<double>(job.training.sequence);
   return 3 * static_cast<double>(job.training.global_batch) * layers * 2 * s * visited * (factor - 1);
 }

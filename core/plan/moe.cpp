@@ -38,7 +38,7 @@ std::int64_t rounded(double rows) { return static_cast<std::int64_t>(std::llroun
 
 Linear expert_up(const Context& c, const MoeShape& shape) {
   return {.name = "expert up",
-          .in = c.hidden,
+          .in = shape.width,
           .out = shape.up_width,
           .bias = c.model.bias,
           .rows = shape.rows_per_expert,
@@ -48,7 +48,7 @@ Linear expert_up(const Context& c, const MoeShape& shape) {
 Linear expert_down(const Context& c, const MoeShape& shape) {
   return {.name = kExpertDown,
           .in = shape.ffn,
-          .out = c.hidden,
+          .out = shape.width,
           .bias = c.model.bias,
           .rows = shape.rows_per_expert,
           .experts = shape.experts,
@@ -61,9 +61,16 @@ Linear shared_expert_down(const Context& c, const MoeShape& shape) {
   return {"shared expert down", shape.shared_ffn, c.hidden, c.model.bias};
 }
 
-/// Gathers or scatters rows of `hidden` elements.
+Linear latent_down(const Context& c, const MoeShape& shape) {
+  return {.name = "latent down", .in = c.hidden, .out = shape.width, .bias = c.model.bias, .rows = shape.tokens};
+}
+Linear latent_up(const Context& c, const MoeShape& shape) {
+  return {.name = "latent up", .in = shape.width, .out = c.hidden, .bias = c.model.bias, .rows = shape.tokens};
+}
+
+/// Gathers or scatters rows of the experts' width.
 void MoeLayer::move(std::int64_t read_rows, std::int64_t written_rows, std::string_view name, int kernels, int beside) {
-  const std::int64_t row = c_.hidden * c_.element;
+  const std::int64_t row = shape_.width * c_.element;
   out_.compute(MemoryBound{MemoryBound::Kind::copy, read_rows * row, written_rows * row, kernels}, name,
                kernels + beside);
 }
@@ -115,11 +122,11 @@ void MoeLayer::sum_up(std::int64_t rows, std::int64_t tokens, std::string_view n
 void MoeLayer::exchange(CollectiveKind kind, Axis axis, Stream stream, std::int64_t rows, std::int64_t element,
                         std::string_view name) {
   const std::int16_t channel = out_.pool().channel({Channel::Kind::group, axis});
-  Collective work{kind, rows * c_.hidden * element, c_.group(axis)};
+  Collective work{kind, rows * shape_.width * element, c_.group(axis)};
   if (kind == CollectiveKind::all_to_all && c_.strategy.moe_dispatcher == MoeDispatcher::deepep) {
     const int domains = c_.group(Axis::ep).domains;
     const double load = static_cast<double>(shape_.received) / static_cast<double>(shape_.copies);
-    const double row = static_cast<double>(c_.hidden * element) * static_cast<double>(shape_.tokens) * load;
+    const double row = static_cast<double>(shape_.width * element) * static_cast<double>(shape_.tokens) * load;
     work.bytes = rounded(shape_.ranks_visited * row);
     if (domains > 1) work.crossing = rounded(shape_.domains_visited * (domains - 1) / domains * row);
     // A graph keeps the kernels alone, and DeepEP's kernels for serving know their sizes beforehand.
@@ -199,6 +206,13 @@ void MoeLayer::shared_backward() {
   const Chain activation = activation_backward(c_, c_.tokens, shape_.shared_ffn);
   out_.compute(activation.work, "shared expert activation gradient", activation.launches);
   linear_.column_backward(shared_expert_up(c_, shape_));
+}
+
+void MoeLayer::add_shared() {
+  if (shape_.shared_ffn == 0) return;
+  const std::int64_t row = c_.hidden * c_.element;
+  out_.compute(MemoryBound{MemoryBound::Kind::copy, 2 * shape_.tokens * row, shape_.tokens * row, 1},
+               "shared expert add");
 }
 
 void MoeLayer::add_biases(std::string_view name, std::int64_t width, bool last) {
@@ -292,7 +306,7 @@ void MoeLayer::inner_forward() {
 
 void MoeLayer::outer_forward() {
   linear_.full_forward(down(), Side::row);
-  add_biases("expert down biases added", c_.hidden, true);
+  add_biases("expert down biases added", shape_.width, true);
   unpad();
 }
 
@@ -302,6 +316,7 @@ void MoeLayer::forward() {
   behind_.reset();
   router_forward();
   if (!c_.overlap_shared_expert) shared_forward();
+  if (latent()) linear_.full_forward(latent_down(c_, shape_));
   out_.take(Category::workspace, buffers);
   if (copies_first()) move(rows_permuted(), shape_.copies, "permute", 1, beside_exchange());
   send_to_experts("expert dispatch", shape_.dispatch_element);
@@ -314,7 +329,8 @@ void MoeLayer::forward() {
   send_back("expert combine", shape_.combine_element);
   if (parallel) out_.join(Stream::ep);
   if (copies_first()) unpermute(shape_.copies, shape_.tokens, "unpermute");
-  if (shape_.shared_ffn > 0) move(2 * shape_.tokens, shape_.tokens, "shared expert add");
+  if (latent()) linear_.full_forward(latent_up(c_, shape_));
+  add_shared();
   out_.give(Category::workspace, buffers);
 }
 
@@ -388,6 +404,7 @@ void MoeLayer::backward() {
   behind_.reset();
   const bool parallel = c_.strategy.ep > 1;
   const std::int64_t buffers = moe_exchange_bytes(c_);
+  if (latent()) linear_.full_backward(latent_up(c_, shape_));
   out_.take(Category::workspace, buffers);
   if (copies_first()) unpermute_gradient(shape_.tokens, shape_.copies, "unpermute gradient");
   send_to_experts("expert combine gradient", shape_.combine_element);
@@ -409,6 +426,7 @@ void MoeLayer::backward() {
   out_.run_weights();
   if (parallel) out_.join(Stream::ep);
   if (copies_first()) sum_up(shape_.copies, shape_.tokens, "permute gradient");
+  if (latent()) linear_.full_backward(latent_down(c_, shape_));
   router_backward();
   out_.give(Category::workspace, buffers);
 }

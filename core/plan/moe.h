@@ -23,6 +23,9 @@ namespace plan {
 /// A rank's experts, cut over Axis::etp, and the shared ones, over Axis::tp.
 Linear expert_up(const Context&, const MoeShape&);
 Linear expert_down(const Context&, const MoeShape&);
+/// Moe::latent: a token to the experts' width, and their sum back; every rank holds them whole.
+Linear latent_down(const Context&, const MoeShape&);
+Linear latent_up(const Context&, const MoeShape&);
 Linear shared_expert_up(const Context&, const MoeShape&);
 Linear shared_expert_down(const Context&, const MoeShape&);
 
@@ -77,6 +80,8 @@ class MoeLayer {
   void activate();
   void activate_backward();
   std::int64_t rows_permuted() const;
+  void add_shared();
+  bool latent() const { return c_.model.moe->latent > 0; }
   void add_biases(std::string_view name, std::int64_t width, bool last);
   /// `rows` that arrive are weighed and summed up to `tokens`; the gradients of that, and of the rows' copies.
   void unpermute(std::int64_t rows, std::int64_t tokens, std::string_view name);

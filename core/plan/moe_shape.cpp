@@ -67,6 +67,7 @@ MoeShape::MoeShape(const Context& c) {
   rows = received * s.etp;
   experts = std::clamp<std::int64_t>(rows, 1, moe.experts / s.ep);
   rows_per_expert = (rows + experts - 1) / experts;
+  width = c.model.expert_width();
   ffn = moe.ffn / s.etp;
   up_width = c.model.gated_mlp ? 2 * ffn : ffn;
   shared_ffn = moe.shared_ffn / c.tp;
@@ -79,7 +80,7 @@ MoeShape::MoeShape(const Context& c) {
 
 std::int64_t expert_parameters(const Context& c) {
   const MoeShape shape(c);
-  return c.hidden * (shape.up_width + shape.ffn) + (c.model.bias ? shape.up_width + c.hidden : 0);
+  return shape.width * (shape.up_width + shape.ffn) + (c.model.bias ? shape.up_width + shape.width : 0);
 }
 
 std::int64_t shared_expert_parameters(const Context& c) {
@@ -98,19 +99,20 @@ MoeActivations moe_activations(const Context& c) {
   // For each token and expert a probability in fp32 and whether it was chosen; for each copy its weight (fp32) and its
   // place (int32) before and behind the exchange.
   out.routing = shape.tokens * c.model.moe->experts * 5 + shape.copies * 8 + shape.rows * 8;
-  out.inputs = shape.rows * c.hidden * c.element;
+  out.inputs = shape.rows * shape.width * c.element;
+  if (c.model.moe->latent > 0) out.latent = shape.tokens * shape.width * c.element;
   const auto around = [&](std::int64_t rows, std::int64_t up, std::int64_t ffn) {
     return rows * (up * activation_input_element(c) + (1 + kept_by_eager_gate(c)) * ffn * c.element);
   };
   out.feed_forward = around(shape.rows, shape.up_width, shape.ffn);
   out.shared = around(c.tokens, shape.shared_up_width, shape.shared_ffn);
-  if (!c.fused_permute) out.returned = (copies_first(c) ? shape.copies : shape.received) * c.hidden * c.element;
+  if (!c.fused_permute) out.returned = (copies_first(c) ? shape.copies : shape.received) * shape.width * c.element;
   return out;
 }
 
 std::int64_t moe_exchange_bytes(const Context& c) {
   const MoeShape shape(c);
-  return (shape.copies + (c.strategy.ep > 1 || c.strategy.etp > 1 ? shape.rows : 0)) * c.hidden * c.element;
+  return (shape.copies + (c.strategy.ep > 1 || c.strategy.etp > 1 ? shape.rows : 0)) * shape.width * c.element;
 }
 
 }  // namespace plan

@@ -9,7 +9,7 @@
 namespace plan {
 
 /// Sizes of one layer of experts on one rank and for one microbatch, of the rank that has most to do. Token counts are
-/// rows of `hidden` elements.
+/// rows of `width` elements.
 ///   copies    tokens that leave the router: tokens x top_k, or each expert's capacity (moe_capacity_factor: fewer are
 ///             padded, more are dropped, so its load is known)
 ///   received  what arrives for the rank's experts: copies, times moe_imbalance on the hottest rank when dropless
@@ -22,6 +22,7 @@ struct MoeShape {
   std::int64_t copies = 0, received = 0, rows = 0;
   std::int64_t experts = 1;          // of this rank that have work
   std::int64_t rows_per_expert = 0;  // rows / experts, rounded up
+  std::int64_t width = 0;            // of what experts read and write (Model::expert_width)
   std::int64_t ffn = 0, up_width = 0;
   std::int64_t shared_ffn = 0, shared_up_width = 0;        // of the shared experts on one tensor-parallel rank; 0: none
   std::int64_t dispatch_element = 2, combine_element = 2;  // bytes of an element on the wire
@@ -43,8 +44,9 @@ struct MoeActivations {
   std::int64_t inputs = 0;        // of the first grouped matmul: received tokens in the order of the experts
   std::int64_t feed_forward = 0;  // output of the first grouped matmul, input of the second, with eager copies
   std::int64_t shared = 0;        // the same of the shared experts
+  std::int64_t latent = 0;        // sums of the experts' results in front of the projection back (Moe::latent)
   std::int64_t returned = 0;      // results of experts that a product by the operation weighs: of the weights' gradient
-  std::int64_t total() const { return routing + inputs + feed_forward + shared + returned; }
+  std::int64_t total() const { return routing + inputs + feed_forward + shared + latent + returned; }
 };
 MoeActivations moe_activations(const Context&);
 

@@ -29,7 +29,7 @@ Held whole_layer(const Context& c, int layer) {
   if (parts.recurs()) count += recurrent_parameters(c);
   if (parts.has_dense()) count += c.hidden * c.up_width + c.ffn * c.hidden + (m.bias ? c.up_width + c.hidden : 0);
   if (!parts.has_experts()) return {count, 0};
-  count += spec::router_parameters(m) + shared_expert_parameters(c);
+  count += spec::router_parameters(m) + spec::latent_projection_parameters(m) + shared_expert_parameters(c);
   return {count, m.moe->experts / c.strategy.ep * expert_parameters(c)};
 }
 

@@ -32,7 +32,7 @@ std::int64_t placeholders(const Context& c, const std::vector<Chunk>& chunks) {
   if (any(std::mem_fn(&spec::LayerParts::recurs))) parameters += recurrent_matrices(c);
   if (any(std::mem_fn(&spec::LayerParts::has_dense))) parameters += c.hidden * (c.up_width + c.ffn);
   if (any(std::mem_fn(&spec::LayerParts::has_experts))) {
-    parameters += expert_parameters(c) + shared_expert_parameters(c);
+    parameters += expert_parameters(c) + shared_expert_parameters(c) + 2 * c.hidden * c.model.moe->latent;
   }
   return parameters * c.element;
 }

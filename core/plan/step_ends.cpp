@@ -28,7 +28,8 @@ void reduce_scalar(const Context& c, SegmentBuilder& out, const char* name) {
 }
 
 /// Weights that every tensor-parallel rank holds whole although each saw other tokens, or other heads: under sequence
-/// parallel those of norms and routers (Megatron Core's finalize_model_grads), in any case norms of queries and keys.
+/// parallel those of norms, routers and projections to experts (Megatron Core's finalize_model_grads), in any case
+/// norms of queries and keys.
 std::int64_t shared_parameters(const Context& c, const Chunk& chunk) {
   std::vector<spec::LayerParts> layers;
   for (int i = 0; i < chunk.layers; ++i) layers.push_back(c.model.parts_in(chunk.first_layer + i));
@@ -43,7 +44,9 @@ std::int64_t shared_parameters(const Context& c, const Chunk& chunk) {
   if (!c.sp) return shared + (c.model.qk_norm && c.model.qk_scale == spec::QkScale::head ? attend * 2 * head_norm : 0);
   const spec::Parameters whole = spec::parameters(c.model);
   for (const spec::LayerParts parts : layers) {
-    shared += spec::layer_norms(c.model, parts) + (parts.has_experts() ? c.hidden * c.model.moe->experts : 0);
+    shared += spec::layer_norms(c.model, parts);
+    if (!parts.has_experts()) continue;
+    shared += c.hidden * c.model.moe->experts + spec::latent_projection_parameters(c.model);
   }
   if (chunk.first) shared += whole.embedding_norm;
   if (chunk.last) shared += whole.final_norm + c.model.mtp * 3 * spec::norm_parameters(c.model);

@@ -36,6 +36,18 @@ class Experts : Rules {
     range("model.moe.experts", moe.experts, 1, kMostExperts);
     range("model.moe.top_k", moe.top_k, 1, moe.experts);
     range("model.moe.ffn", moe.ffn, 1, kMostFfn);
+    range("model.moe.latent", moe.latent, 0, kMostHidden);
+    if (moe.latent == 0) return;
+    const auto refuse = [&](bool given, const char* field, const char* what, const char* mend) {
+      if (given)
+        fault(field,
+              std::string(what) + " of experts behind a projection (moe.latent) is not supported by this version",
+              mend);
+    };
+    refuse(t_.serves(), "training.mode", "prefill and decoding", "write mode: train");
+    refuse(s_.lora.has_value(), "strategy.lora", "low-rank adapters", "leave lora out");
+    refuse(s_.recompute.kind == Recompute::Kind::selective_ops, "strategy.recompute", "selective_ops",
+           "write recompute: none, selective or full");
   }
 
   void degrees(const Moe& moe) {
@@ -82,7 +94,8 @@ class Experts : Rules {
 
   void size(const Moe& moe) {
     constexpr double most_parameters = 1e16;
-    const double parameters = 3.0 * static_cast<double>(model_.hidden) * static_cast<double>(moe.ffn) * moe.experts;
+    const double parameters =
+        3.0 * static_cast<double>(model_.expert_width()) * static_cast<double>(moe.ffn) * moe.experts;
     if (parameters * model_.layers > most_parameters) {
       fault("model.moe.experts", "the experts have more than 10^16 parameters",
             "check experts, ffn and hidden for a digit too many");

@@ -14,7 +14,7 @@ std::string no_fused_experts(const Job& job) {
   if (!job.framework.keeps_casts) return "framework " + job.framework.name;
   if (m.activation != Activation::swiglu || !m.gated_mlp) return "an activation other than swiglu";
   if (m.bias) return "biases";
-  if (m.hidden % 128 != 0 || m.moe->ffn % 128 != 0) return "a hidden size or width of experts that 128 does not divide";
+  if (m.expert_width() % 128 != 0 || m.moe->ffn % 128 != 0) return "a width of experts that 128 does not divide";
   if (s.lora) return "adapters";
   if (s.recompute.modules.moe_act || job.training.fp8_activation_inputs) {
     return "activations that are computed again or whose inputs are kept in fp8";

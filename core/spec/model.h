@@ -45,6 +45,9 @@ struct Moe {
   // A token's experts lie in top_groups of so many equal groups (DeepSeek-V2, arXiv 2405.04434, section 2.2.2): ranks
   // or nodes, so that it visits few of them. 1 of 1: anywhere.
   int groups = 1, top_groups = 1;
+  // Routed experts read and write vectors of this width, which two projections that all share make of a token and bring
+  // back (Megatron-LM's --moe-latent-size, Nemotron 3 Super); 0: the model's own.
+  std::int64_t latent = 0;
   bool shared_gate = false;  // a token's own scale of what the shared experts give (Qwen3-Next)
   bool router_bias = false;  // one number an expert beside the router (DeepSeek-V3's balancing bias, gpt-oss)
   bool in_layer(int layer) const { return layer >= first_dense && (layer + 1) % every == 0; }  // layers count from 0
@@ -180,6 +183,8 @@ struct Model {
   /// Of the queries' projection.
   std::int64_t gated_q_width() const { return attention_gate ? 2 * q_width() : q_width(); }
   std::int64_t kv_width() const { return std::int64_t{kv_heads} * query_head_dim(); }
+  /// Of what routed experts read and write. REQUIRES: moe.
+  std::int64_t expert_width() const { return moe->latent > 0 ? moe->latent : hidden; }
   /// Width of the first feed-forward matmul: twice ffn when gated.
   std::int64_t up_width() const { return gated_mlp ? 2 * ffn : ffn; }
   /// Whether a query of this layer (from 0) sees a window or its chunk alone.

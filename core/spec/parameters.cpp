@@ -44,10 +44,10 @@ MlaSize mla_size(const Model& model, const Mla& mla) {
   return size;
 }
 
-/// One feed-forward of inner width `ffn`, biases included.
-std::int64_t feed_forward_size(const Model& model, std::int64_t ffn) {
+/// One feed-forward of inner width `ffn` on vectors of `width`, biases included.
+std::int64_t feed_forward_size(const Model& model, std::int64_t width, std::int64_t ffn) {
   const std::int64_t up = model.gated_mlp ? 2 * ffn : ffn;
-  return model.hidden * (up + ffn) + (model.bias ? up + model.hidden : 0);
+  return width * (up + ffn) + (model.bias ? up + width : 0);
 }
 
 /// Adds one block to the sums.
@@ -63,11 +63,12 @@ void add_block(Parameters& sum, const Model& model, LayerParts parts) {
   } else if (parts.attends()) {
     sum.attention += attention_size(model);
   }
-  if (parts.has_dense()) sum.feed_forward += feed_forward_size(model, model.ffn);
+  if (parts.has_dense()) sum.feed_forward += feed_forward_size(model, model.hidden, model.ffn);
   if (!parts.has_experts()) return;
   sum.router += router_parameters(model);
-  sum.experts += model.moe->experts * feed_forward_size(model, model.moe->ffn);
-  if (model.moe->shared_ffn > 0) sum.shared_experts += feed_forward_size(model, model.moe->shared_ffn);
+  sum.latent += latent_projection_parameters(model);
+  sum.experts += model.moe->experts * feed_forward_size(model, model.expert_width(), model.moe->ffn);
+  if (model.moe->shared_ffn > 0) sum.shared_experts += feed_forward_size(model, model.hidden, model.moe->shared_ffn);
 }
 
 /// One multi-token-prediction module (DeepSeek-V3, arXiv 2412.19437, section 2.2): two norms, a projection of the
@@ -89,6 +90,12 @@ std::int64_t wide_qk_norm(const Model& model, std::int64_t width) {
 std::int64_t router_parameters(const Model& model) {
   const Moe& moe = *model.moe;
   return model.hidden * (moe.experts + (moe.shared_gate ? 1 : 0)) + (moe.router_bias ? moe.experts : 0);
+}
+
+std::int64_t latent_projection_parameters(const Model& model) {
+  const std::int64_t latent = model.moe->latent;
+  if (latent == 0) return 0;
+  return 2 * model.hidden * latent + (model.bias ? latent + model.hidden : 0);
 }
 
 std::int64_t recurrent_weights(const Model& model) {

@@ -21,12 +21,12 @@ struct BlockParameters {
 /// Parameters of the whole model, experts and latent attention included.
 struct Parameters {
   std::int64_t embedding = 0, positions = 0, embedding_norm = 0;
-  std::int64_t attention = 0, recurrent = 0, feed_forward = 0, router = 0, experts = 0, shared_experts = 0,
+  std::int64_t attention = 0, recurrent = 0, feed_forward = 0, router = 0, latent = 0, experts = 0, shared_experts = 0,
                norms = 0;                 // all layers
   std::int64_t final_norm = 0, head = 0;  // head is 0 when tied to the embedding
   std::int64_t multi_token = 0;
   std::int64_t total() const {
-    return embedding + positions + embedding_norm + attention + recurrent + feed_forward + router + experts +
+    return embedding + positions + embedding_norm + attention + recurrent + feed_forward + router + latent + experts +
            shared_experts + norms + final_norm + head + multi_token;
   }
 };
@@ -38,6 +38,8 @@ std::int64_t latent_attention_weights(const Model&);
 std::int64_t wide_qk_norm(const Model&, std::int64_t width);
 /// A router's, with its biases and the shared experts' gate. REQUIRES: moe.
 std::int64_t router_parameters(const Model&);
+/// The two projections around a layer's experts (Moe::latent), with their biases. REQUIRES: moe.
+std::int64_t latent_projection_parameters(const Model&);
 /// Matmul weights of one recurrent layer. REQUIRES: recurrent.
 std::int64_t recurrent_weights(const Model&);
 /// What such a layer has for each tap, channel and head beside them: convolution, decays, steps, skips.

@@ -28,7 +28,9 @@ class Sizes : Rules {
                                      s_.moe_capacity_factor.value_or(s_.moe_imbalance)
                                : 0,
                  up = static_cast<double>(model_.up_width()) + 2 * visited +
-                      (model_.moe ? hidden * model_.moe->top_k * s_.moe_capacity_factor.value_or(s_.moe_imbalance) : 0);
+                      (model_.moe ? static_cast<double>(model_.expert_width()) * model_.moe->top_k *
+                                        s_.moe_capacity_factor.value_or(s_.moe_imbalance)
+                                  : 0);
     const double microbatches = static_cast<double>(whole_microbatches());
     if (microbatches * s_.pp * s_.vpp > most_passes) {
       fault("training.global_batch",

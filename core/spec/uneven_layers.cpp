@@ -28,7 +28,7 @@ struct Work {
     recurrent = share(all.recurrent, with([](LayerParts parts) { return parts.recurs(); }));
     dense = share(all.feed_forward, with([](LayerParts parts) { return parts.has_dense(); }));
     if (experts > 0) {
-      visited = share(all.router + all.shared_experts, experts) +
+      visited = share(all.router + all.latent + all.shared_experts, experts) +
                 share(all.experts, experts) * model.moe->top_k / model.moe->experts;
     }
     end = head + model.mtp * (of_layer(model.layers - 1) + head);

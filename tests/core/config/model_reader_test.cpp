@@ -96,7 +96,7 @@ nope_every: 6
 attention_gate: true
 attention_sinks: true
 mtp: 2
-moe: {experts: 8, top_k: 3, ffn: 11, shared_experts: 2, shared_ffn: 13, first_dense: 1, every: 2, groups: 4, top_groups: 3, router_bias: true, shared_gate: true}
+moe: {experts: 8, top_k: 3, ffn: 11, shared_experts: 2, shared_ffn: 13, first_dense: 1, every: 2, groups: 4, top_groups: 3, router_bias: true, latent: 17, shared_gate: true}
 mla: {q_lora_rank: 21, kv_lora_rank: 22, rope_head_dim: 23, nope_head_dim: 24, value_head_dim: 25}
 )");
   Model expected;
