@@ -10,17 +10,21 @@ namespace {
 
 using Kind = spec::Recurrent::Kind;
 
+std::string letters_of(const Value& kinds) {
+  std::string letters;
+  for (const Value& one : kinds.items) {
+    const bool mamba = one.text == "mamba", attention = one.text == "attention", experts = one.text == "moe";
+    letters += mamba ? 'M' : attention ? '*' : experts ? 'E' : '-';
+  }
+  return letters;
+}
+
 /// The letters of the file's own pattern, or of its list of kinds.
 std::string read_pattern(Config& config) {
   std::string pattern;
   config.map.read("hybrid_override_pattern", pattern);
   const Value* list = config.map.child("layers_block_type");
-  if (!pattern.empty() || !list) return pattern;
-  for (const Value& one : list->items) {
-    const bool mamba = one.text == "mamba", attention = one.text == "attention", experts = one.text == "moe";
-    pattern += mamba ? 'M' : attention ? '*' : experts ? 'E' : '-';
-  }
-  return pattern;
+  return pattern.empty() && list ? letters_of(*list) : pattern;
 }
 
 void check_letters(const Model& model, Config& config) {
@@ -47,6 +51,21 @@ spec::Moe read_experts_of_nemotron(Config& config) {
   moe.latent = config.whole("moe_latent_size", 0, spec::kMostHidden);
   check_experts(moe, config.map, "num_experts_per_tok");
   return moe;
+}
+
+/// What layers a module of further tokens would have; the modules are left out, as everywhere.
+void read_module_pattern(Model& model, Config& config) {
+  std::string pattern;
+  config.map.read("mtp_hybrid_override_pattern", pattern);
+  if (const Value* list = config.map.child("mtp_layers_block_type"); list && pattern.empty()) {
+    pattern = letters_of(*list);
+  }
+  if (pattern.find_first_not_of(model.pattern) != std::string::npos) {
+    config.map.fault("mtp_hybrid_override_pattern", "has letters that the model's pattern has not",
+                     "write letters of " + model.pattern);
+    return;
+  }
+  model.mtp_pattern = pattern;
 }
 
 spec::Recurrent read_delta(Config& config) {
@@ -111,7 +130,10 @@ void nemotron_h(Model& model, Config& config) {
   config.map.read("chunk_size", r.chunk, 1, 65'536);
   model.recurrent = r;
   model.pattern = read_pattern(config);
+  const bool counted = config.map.has("num_hidden_layers") && !config.is_null("num_hidden_layers");
+  if (!counted && !model.pattern.empty()) model.layers = static_cast<int>(model.pattern.size());
   check_letters(model, config);
+  read_module_pattern(model, config);
   if (model.pattern.find('E') == std::string::npos) return;
   model.moe = read_experts_of_nemotron(config);
   if (model.pattern.find('-') == std::string::npos) model.ffn = model.moe->ffn;

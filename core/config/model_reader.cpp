@@ -104,14 +104,27 @@ void check_pattern(const Model& model, MapReader& map) {
   if (model.moe && (model.moe->first_dense > 0 || model.moe->every > 1)) {
     map.fault("pattern", "says which layers have experts, and so do moe.first_dense and moe.every", "leave these out");
   }
-  if (model.mtp > 0) {
-    map.fault("mtp", "does not say which layers of a pattern a module has; not supported by this version",
-              "write mtp: 0, or leave pattern out");
+}
+
+/// Layers of the modules of multi-token prediction, where layers of the model are of one part each.
+void check_module_pattern(const Model& model, MapReader& map) {
+  const std::string& pattern = model.mtp_pattern;
+  if (pattern.empty()) {
+    if (model.mtp == 0 || model.pattern.empty()) return;
+    map.fault("mtp", "does not say which layers a module has, and the model has a pattern",
+              "write mtp_pattern, such as \"*E\", or mtp: 0");
+  } else if (model.pattern.empty()) {
+    map.fault("mtp_pattern", "is for a model with a pattern; here a module has one layer like the last",
+              "leave mtp_pattern out");
+  } else if (const auto odd = pattern.find_first_not_of(model.pattern); odd != std::string::npos) {
+    map.fault("mtp_pattern", "has " + base::quoted(pattern.substr(odd, 1)) + ", which the model's pattern has not",
+              "write letters of " + base::quoted(model.pattern));
   }
 }
 
 void check_recurrent(const Model& model, MapReader& map) {
   if (!model.pattern.empty()) check_pattern(model, map);
+  check_module_pattern(model, map);
   if (!model.recurrent && model.pattern.empty()) return;
   if (model.parallel_block || model.post_norms) {
     map.fault(model.parallel_block ? "parallel_block" : "post_norms",
@@ -213,6 +226,8 @@ void read_transformer(Model& model, MapReader& map, Faults& faults) {
   map.read("tied_embeddings", model.tied_embeddings);
   map.read("gated_mlp", model.gated_mlp);
   map.read("mtp", model.mtp, 0, 100);
+  map.read("mtp_pattern", model.mtp_pattern);
+  map.read("mtp_repeated", model.mtp_repeated);
   map.part("moe", model.moe, read_moe);
   map.part("mla", model.mla, read_mla);
   read_ffn(model, map);
@@ -243,7 +258,7 @@ double rough_parameters(const Model& model) {
              hidden * (3 * static_cast<double>(moe->shared_ffn) + moe->experts + 2 * static_cast<double>(moe->latent));
   }
   const double rows = 2.0 * static_cast<double>(model.vocab) + static_cast<double>(model.max_positions);
-  return block * (model.layers + model.mtp) + hidden * (rows + 2 * hidden * model.mtp);
+  return block * (model.layers + 1.0 * model.mtp * model.module_layers()) + hidden * (rows + 2 * hidden * model.mtp);
 }
 
 }  // namespace

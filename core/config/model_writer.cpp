@@ -105,6 +105,8 @@ Value model_tree(const spec::Model& model) {
   add(map, "parallel_block", model.parallel_block);
   if (model.parallel_block) add(map, "norms_in_parallel", model.norms_in_parallel);
   add(map, "mtp", model.mtp);
+  if (!model.mtp_pattern.empty()) add(map, "mtp_pattern", model.mtp_pattern);
+  add(map, "mtp_repeated", model.mtp_repeated);
   if (model.moe) map.set("moe", tree_of(*model.moe));
   if (model.mla) map.set("mla", tree_of(*model.mla));
   if (model.recurrent) map.set("recurrent", tree_of(*model.recurrent));

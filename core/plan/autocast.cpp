@@ -96,7 +96,7 @@ std::int64_t recast_in_block(const Context& c, spec::Recompute::Kind kind, spec:
 
 std::int64_t head_casts(const Context& c) {
   if (!c.autocast) return 0;
-  return table_cast(c) + c.model.mtp * cast_bytes(multi_token_projection(c));
+  return table_cast(c) + c.model.module_copies() * cast_bytes(multi_token_projection(c));
 }
 
 std::int64_t unkept_head_casts(const Context& c) { return c.autocast && c.chunked_loss ? table_cast(c) : 0; }

@@ -106,15 +106,22 @@ double pairs_in_documents(const spec::Model& model, double s, double document, b
   return s / d * (limited ? limited_pairs(model, d) : scored_pairs(d, model.causal, 0));
 }
 
-/// One forward of this layer for one sequence.
-double layer_flops(const spec::Job& job, int layer) {
+/// Attention or scan of this layer, one forward of one sequence.
+double mixing_flops(const spec::Job& job, int layer) {
   const spec::Model& m = job.model;
   const double s = static_cast<double>(job.training.sequence);
   const double document = static_cast<double>(spec::document_length(job.training));
   const spec::LayerParts parts = m.parts_in(layer);
-  double flops = 2 * s * weights_met(m, parts);
-  if (parts.attends()) flops += 2 * attention_lanes(m) * pairs_in_documents(m, s, document, m.limited_in(layer));
-  return parts.recurs() ? flops + s * scan_flops(m) : flops;
+  if (parts.recurs()) return s * scan_flops(m);
+  if (!parts.attends()) return 0;
+  return 2 * attention_lanes(m) * pairs_in_documents(m, s, document, m.limited_in(layer));
+}
+
+/// One forward of this layer for one sequence.
+double layer_flops(const spec::Job& job, int layer) {
+  const double linear =
+      2 * static_cast<double>(job.training.sequence) * weights_met(job.model, job.model.parts_in(layer));
+  return linear + mixing_flops(job, layer);
 }
 
 /// Of one sequence: a layer's last matmul, where the layer is computed again and nothing reads what it makes.
@@ -139,20 +146,19 @@ double last_matmuls_spared(const spec::Job& job) {
 /// How many times a sequence has each layer computed again in full; modules of multi-token prediction, whose blocks are
 /// like the last layer's, count there. Of a schedule with two copies of the model each runs half of the sequences.
 std::vector<double> times_recomputed(const Context& c) {
-  const int last = c.model.layers - 1;
-  std::vector<double> out(c.model.layers, 0);
+  std::vector<double> out(c.model.module_layer(c.model.module_layers() - 1) + 1, 0);
   int held = 0;
   for (const std::vector<Chunk>& stage : chunks_of(c)) {
     for (const Chunk& chunk : stage) {
-      const int blocks = chunk.layers + (chunk.last ? c.model.mtp : 0);
+      const int blocks = blocks_of(c, chunk);
       for (int i = 0; i < blocks; ++i) {
         const bool again = recompute_of(c, chunk.index_in_stage + i) == spec::Recompute::Kind::full;
-        if (again) out[std::min(chunk.first_layer + i, last)] += 1;
+        if (again) out[layer_of_block(c, chunk, i)] += 1;
       }
       held += blocks;
     }
   }
-  for (double& times : out) times *= static_cast<double>(c.model.layers + c.model.mtp) / held;
+  for (double& times : out) times *= static_cast<double>(c.model.layers + c.model.mtp * c.model.module_layers()) / held;
   return out;
 }
 
@@ -161,7 +167,7 @@ double again_in_full(const spec::Job& job) {
   const Context c(job);
   const std::vector<double> times = times_recomputed(c);
   double out = 0;
-  for (int layer = 0; layer < job.model.layers; ++layer) {
+  for (int layer = 0; layer < static_cast<int>(times.size()); ++layer) {
     if (times[layer] > 0) out += times[layer] * (layer_flops(job, layer) - last_matmul_spared(c, layer));
   }
   return out;
@@ -209,10 +215,34 @@ ForwardFlops forward_flops(const spec::Model& model, std::int64_t sequence, std:
 
 namespace {
 
+/// Layers of a kind in all modules of multi-token prediction.
+double modules_with(const spec::Model& model, bool (spec::LayerParts::*that)() const) {
+  if (model.mtp_pattern.empty()) {
+    const auto feed_forward = model.moe ? spec::FeedForward::experts : spec::FeedForward::dense;
+    return (spec::LayerParts{spec::Mixer::attention, feed_forward}.*that)() ? model.mtp : 0;
+  }
+  double count = 0;
+  for (const char letter : model.mtp_pattern) count += (spec::Model::parts_of(letter).*that)() ? 1 : 0;
+  return model.mtp * count;
+}
+
+/// Attention and scans of one module, one forward of one sequence; `layer`: of the model's, in the mean.
+double multi_token_attention(const spec::Job& job, const ForwardFlops& layer) {
+  if (job.model.mtp_pattern.empty()) return layer.attention;
+  double flops = 0;
+  for (int i = 0; i < job.model.module_layers(); ++i) flops += mixing_flops(job, job.model.module_layer(i));
+  return flops;
+}
+
 /// The linear layers of one module, one forward of one sequence: the projection of the joined vectors and a block like
 /// the last, which is one of experts where the model has any.
 double multi_token_linear(const spec::Job& job) {
   const double h = static_cast<double>(job.model.hidden), s = static_cast<double>(job.training.sequence);
+  if (!job.model.mtp_pattern.empty()) {
+    double weights = 2 * h * h;
+    for (const char letter : job.model.mtp_pattern) weights += weights_met(job.model, spec::Model::parts_of(letter));
+    return 2 * s * weights;
+  }
   const spec::LayerParts parts = job.model.parts_in(job.model.layers - 1);
   const auto feed_forward = job.model.moe ? spec::FeedForward::experts : spec::FeedForward::dense;
   return 2 * s * (weights_met(job.model, {parts.mixer, feed_forward}) + 2 * h * h);
@@ -240,7 +270,8 @@ double serving_flops(const spec::Job& job) {
 double routed_beyond_even(const spec::Job& job, double factor) {
   const spec::Model& m = job.model;
   const double visited = static_cast<double>(m.expert_width() * m.moe->top_k * m.moe->ffn) * (m.gated_mlp ? 3 : 2);
-  const double layers = layers_of_experts(m) + (m.moe ? m.mtp : 0), s = static_cast<double>(job.training.sequence);
+  const double layers = layers_of_experts(m) + modules_with(m, &spec::LayerParts::has_experts),
+               s = static_cast<double>(job.training.sequence);
   return 3 * static_cast<double>(job.training.global_batch) * layers * 2 * s * visited * (factor - 1);
 }
 
@@ -261,16 +292,27 @@ double model_flops(const spec::Job& job) {
   const double batch = static_cast<double>(job.training.global_batch);
   if (job.strategy.lora) {  // frozen weights have no gradient; the adapters' own work is left out
     return batch * (job.model.layers * (2 * one.linear + 3 * one.attention) + 2 * one.head +
-                    job.model.mtp * (2 * multi_token_linear(job) + 3 * one.attention + 2 * one.head));
+                    job.model.mtp * (2 * multi_token_linear(job) + 3 * multi_token_attention(job, one) + 2 * one.head));
   }
   const double all = 3 * batch *
                      (job.model.layers * (one.linear + one.attention) + one.head +
-                      job.model.mtp * (multi_token_linear(job) + one.attention + one.head));
+                      job.model.mtp * (multi_token_linear(job) + multi_token_attention(job, one) + one.head));
   const double room = room_of_experts(job);
   return room < 1 ? all + routed_beyond_even(job, room) : all;
 }
 
 namespace {
+
+/// Of one sequence: attention of all layers, once. Scans are no module of it.
+double attention_again(const spec::Job& job, const ForwardFlops& layer) {
+  const spec::Model& m = job.model;
+  if (!m.recurrent) return m.layers * layer.attention + m.mtp * multi_token_attention(job, layer);
+  const auto of = [&](int i) { return m.parts_in(i).attends() ? mixing_flops(job, i) : 0; };
+  double flops = 0;
+  for (int i = 0; i < m.layers; ++i) flops += of(i);
+  for (int i = 0; i < m.module_layers(); ++i) flops += m.mtp * of(m.module_layer(i));
+  return flops;
+}
 
 /// Of one sequence: what Recompute::modules computes again. Norms and activations are no matmuls.
 double again_by_modules(const spec::Job& job, const ForwardFlops& layer) {
@@ -278,10 +320,10 @@ double again_by_modules(const spec::Job& job, const ForwardFlops& layer) {
   const spec::RecomputeModules& m = job.strategy.recompute.modules;
   const double s = static_cast<double>(job.training.sequence), h = static_cast<double>(model.hidden);
   const double layers = model.layers + model.mtp;
-  const double of_experts = layers_of_experts(model) + (model.moe ? model.mtp : 0);
-  const double dense =
-      model.count_layers([](spec::LayerParts parts) { return parts.has_dense(); }) + (model.moe ? 0 : model.mtp);
-  double flops = m.core_attn ? layers * layer.attention : 0;
+  const double of_experts = layers_of_experts(model) + modules_with(model, &spec::LayerParts::has_experts);
+  const double dense = model.count_layers([](spec::LayerParts parts) { return parts.has_dense(); }) +
+                       modules_with(model, &spec::LayerParts::has_dense);
+  double flops = m.core_attn ? attention_again(job, layer) : 0;
   if (m.mla_up_proj) {
     const spec::Mla& mla = *model.mla;
     const double queries = (mla.q_lora_rank > 0 ? mla.q_lora_rank : h) * (mla.nope_head_dim + mla.rope_head_dim);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plan/low_precision.h"
 
+#include <algorithm>
 #include <string>
 
 #include "core/plan/context_parallel.h"
@@ -48,7 +49,8 @@ Chain chain(double elements, double read, double written, int kernels) {
 bool narrow(const spec::Job& job, int layer) {
   const spec::Training& t = job.training;
   if (spec::bytes_of(t.precision) >= 2 || layer < 0) return false;
-  return layer >= t.wide_layers.first && layer < job.model.layers - t.wide_layers.last;
+  const int like = std::min(layer, job.model.layers - 1);  // a module's are as the last
+  return like >= t.wide_layers.first && like < job.model.layers - t.wide_layers.last;
 }
 
 bool narrow(const Context& c, int layer) { return narrow(c.job, layer); }

@@ -12,9 +12,7 @@ namespace {
 /// The embedding and the joined pair; the hidden state is kept by whoever made it.
 std::int64_t kept(const Context& c) { return 3 * c.shard_tokens * c.hidden * c.element; }
 
-/// A module's block is of the kind of the model's last layer.
-void enter_block(const Context& c, SegmentBuilder& out) { out.layer = static_cast<std::int16_t>(c.model.layers - 1); }
-bool windowed(const Context& c) { return c.model.limited_in(c.model.layers - 1); }
+void enter_block(SegmentBuilder& out, int layer) { out.layer = static_cast<std::int16_t>(layer); }
 
 void enter_module(SegmentBuilder& out, int number) { out.module = static_cast<std::int8_t>(number + 1); }
 
@@ -37,8 +35,8 @@ Held multi_token_parameters(const Context& c) {
   Held sum;
   const std::int64_t one =
       multi_token_projection(c).in * multi_token_projection(c).out + 3 * spec::norm_parameters(c.model);
-  for (int k = 0; k < c.model.mtp; ++k) {
-    sum += layer_parameters(c, c.model.layers - 1);
+  for (int k = 0; k < c.model.module_copies(); ++k) {
+    for (int i = 0; i < c.model.module_layers(); ++i) sum += layer_parameters(c, c.model.module_layer(i));
     sum += end_held(c, one);
   }
   if (c.model.mtp == 0 || !copies_embedding(c)) return sum;
@@ -60,8 +58,12 @@ void multi_token_forward(const Context& c, SegmentBuilder& out, int index_in_sta
     out.compute(join.work, "multi-token join", join.launches);
     linear.column_forward(multi_token_projection(c));
     linear.collective(CollectiveKind::all_gather, c.tokens * c.hidden, "multi-token projection output all-gather");
-    enter_block(c, out);
-    Block(c, out).forward(recompute_of(c, index_in_stage + k), windowed(c));
+    for (int i = 0; i < c.model.module_layers(); ++i) {
+      const int layer = c.model.module_layer(i);
+      enter_block(out, layer);
+      Block(c, out).forward(recompute_of(c, index_in_stage + k * c.model.module_layers() + i),
+                            c.model.limited_in(layer));
+    }
     head_forward(c, out);
   }
   leave_modules(out);
@@ -72,8 +74,12 @@ void multi_token_backward(const Context& c, SegmentBuilder& out, int index_in_st
   for (int k = c.model.mtp - 1; k >= 0; --k) {
     enter_module(out, k);
     head_backward(c, out);
-    enter_block(c, out);
-    Block(c, out).backward(recompute_of(c, index_in_stage + k), windowed(c));
+    for (int i = c.model.module_layers() - 1; i >= 0; --i) {
+      const int layer = c.model.module_layer(i);
+      enter_block(out, layer);
+      Block(c, out).backward(recompute_of(c, index_in_stage + k * c.model.module_layers() + i),
+                             c.model.limited_in(layer));
+    }
     out.layer = -1;
     // Behind the gather along the width each rank keeps its tokens; its gradient makes the same way back.
     if (c.sp)

@@ -1,7 +1,7 @@
 // core/plan/multi_token.h -- multi-token prediction (DeepSeek-V3, arXiv 2412.19437, section 2.2) behind the last layer:
 // each module norms the hidden state and the embedding of the next token, projects both joined back to one width, runs
-// a block like the last and predicts with the shared head a loss of its own. As in Megatron the last stage holds a copy
-// of the embedding for it. SPDX-License-Identifier: Apache-2.0
+// a block like the last, or those of Model::mtp_pattern, and predicts with the shared head a loss of its own. As in
+// Megatron the last stage holds a copy of the embedding for it. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "core/plan/builder.h"

@@ -36,7 +36,7 @@ class Counter {
   }
 
   void module() {  // of multi-token prediction
-    layer(c_.model.layers - 1);
+    for (int i = 0; i < c_.model.module_layers(); ++i) layer(c_.model.module_layer(i));
     add(multi_token_projection(c_));
   }
 
@@ -118,7 +118,7 @@ std::vector<Matrices> matrices_of(const Context& c, const std::vector<Chunk>& ch
   Counter counter(c);
   for (const Chunk& chunk : chunks) {
     for (int i = 0; i < chunk.layers; ++i) counter.layer(chunk.first_layer + i);
-    for (int k = 0; chunk.last && k < c.model.mtp; ++k) counter.module();
+    for (int k = 0; chunk.last && k < c.model.module_copies(); ++k) counter.module();
   }
   return counter.finish();
 }

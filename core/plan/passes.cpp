@@ -23,10 +23,9 @@ bool neighbours(int stage, int other) { return other >= 0 && other != stage; }
 
 /// Bytes of casts of weights that no backward keeps, which go with autocast's cache as a forward ends.
 std::int64_t casts_of_forward(const Context& c, const Chunk& chunk) {
-  const int blocks = chunk.layers + (chunk.last ? c.model.mtp : 0);
   std::int64_t bytes = chunk.last ? unkept_head_casts(c) : 0;
-  for (int i = 0; i < blocks; ++i) {
-    const int layer = std::min(chunk.first_layer + i, c.model.layers - 1);  // a module's block is like the last
+  for (int i = 0; i < blocks_of(c, chunk); ++i) {
+    const int layer = layer_of_block(c, chunk, i);
     bytes += recast_in_block(c, recompute_of(c, chunk.index_in_stage + i), c.model.parts_in(layer));
   }
   return bytes;
@@ -199,8 +198,7 @@ Passes::Backward Passes::backward(int index, BackwardKind kind, Weights when) {
     if (buckets) buckets->add({embedding_parameters(c_) - late_table(c_), 0});
   }
   if (sent_on) out.give(Category::activations, sent_and_kept());
-  const int blocks = chunk.layers + (chunk.last ? c_.model.mtp : 0);
-  for (int i = 0; i < blocks; ++i) {
+  for (int i = 0; i < blocks_of(c_, chunk); ++i) {
     out.give(Category::activations, held_of_frozen(c_, recompute_of(c_, chunk.index_in_stage + i)));
   }
   if (neighbours(stage_, c_.placement.before(stage_, index))) edges_.send(out, index, true);

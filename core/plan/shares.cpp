@@ -90,9 +90,18 @@ std::int64_t narrow_copies(const Context& c, const Chunk& chunk) {
       count += times * (whole_layer(c, layer).total() - spec::layer_norms(c.model, c.model.parts_in(layer)));
   };
   for (int i = 0; i < chunk.layers; ++i) add(chunk.first_layer + i, 1);
-  if (chunk.last) add(c.model.layers - 1, c.model.mtp);            // a module's block is of the kind of the last layer
+  for (int i = 0; chunk.last && i < c.model.module_layers(); ++i) add(c.model.module_layer(i), c.model.module_copies());
   const int counted = c.strategy.lora && narrow_alone(c) ? 1 : 0;  // among the frozen weights
   return static_cast<std::int64_t>(static_cast<double>(count) * narrow_bytes(c) * (weight_layouts(c) - counted));
+}
+
+int blocks_of(const Context& c, const Chunk& chunk) {
+  return chunk.layers + (chunk.last ? c.model.mtp * c.model.module_layers() : 0);
+}
+
+int layer_of_block(const Context& c, const Chunk& chunk, int block) {
+  if (block < chunk.layers) return chunk.first_layer + block;
+  return c.model.module_layer((block - chunk.layers) % c.model.module_layers());
 }
 
 std::vector<std::vector<Chunk>> chunks_of(const Context& c) {

@@ -27,15 +27,19 @@ void reduce_scalar(const Context& c, SegmentBuilder& out, const char* name) {
   out.join(Stream::dp);
 }
 
+/// Whose weights the chunk holds, each once.
+std::vector<spec::LayerParts> layers_held(const Context& c, const Chunk& chunk) {
+  const int of_modules = chunk.last ? c.model.module_copies() * c.model.module_layers() : 0;
+  std::vector<spec::LayerParts> out;
+  for (int i = 0; i < chunk.layers + of_modules; ++i) out.push_back(c.model.parts_in(layer_of_block(c, chunk, i)));
+  return out;
+}
+
 /// Weights that every tensor-parallel rank holds whole although each saw other tokens, or other heads: under sequence
 /// parallel those of norms, routers and projections to experts (Megatron Core's finalize_model_grads), in any case
 /// norms of queries and keys.
 std::int64_t shared_parameters(const Context& c, const Chunk& chunk) {
-  std::vector<spec::LayerParts> layers;
-  for (int i = 0; i < chunk.layers; ++i) layers.push_back(c.model.parts_in(chunk.first_layer + i));
-  // A module's block is of the kind of the last layer.
-  if (chunk.last)
-    layers.insert(layers.end(), static_cast<std::size_t>(c.model.mtp), c.model.parts_in(c.model.layers - 1));
+  const std::vector<spec::LayerParts> layers = layers_held(c, chunk);
   const std::int64_t attend = std::ranges::count_if(layers, &spec::LayerParts::attends);
   std::int64_t shared = attend * latent_shared_parameters(c);
   if (c.tp == 1 || c.strategy.lora) return shared;
@@ -49,7 +53,7 @@ std::int64_t shared_parameters(const Context& c, const Chunk& chunk) {
     shared += c.hidden * c.model.moe->experts + spec::latent_projection_parameters(c.model);
   }
   if (chunk.first) shared += whole.embedding_norm;
-  if (chunk.last) shared += whole.final_norm + c.model.mtp * 3 * spec::norm_parameters(c.model);
+  if (chunk.last) shared += whole.final_norm + c.model.module_copies() * 3 * spec::norm_parameters(c.model);
   return shared;
 }
 
@@ -80,7 +84,7 @@ void reduce_shared(const Context& c, SegmentBuilder& out, const std::vector<Chun
 /// Trained numbers behind heads of keys and values that other ranks hold as well, each of which has seen the queries of
 /// its own heads alone.
 std::int64_t copied_parameters(const Context& c, const Chunk& chunk) {
-  const std::int64_t layers = chunk.layers + (chunk.last ? c.model.mtp : 0), heads = layers * 2 * c.kv_width;
+  const std::int64_t heads = std::ranges::count_if(layers_held(c, chunk), &spec::LayerParts::attends) * 2 * c.kv_width;
   if (c.strategy.lora) return c.strategy.lora->qkv ? heads * c.strategy.lora->rank : 0;
   return heads * (c.hidden + (c.model.has_qkv_bias() ? 1 : 0));
 }

@@ -141,7 +141,9 @@ struct Model {
   std::optional<Moe> moe;
   std::optional<Mla> mla;
   std::optional<Recurrent> recurrent;
-  std::string pattern;  // a letter for each layer, of kPatternLetters; empty: all have a mixer and a feed-forward
+  std::string pattern;        // a letter for each layer, of kPatternLetters; empty: all have a mixer and a feed-forward
+  std::string mtp_pattern;    // likewise for the layers of each module of mtp; empty: one layer like the model's last
+  bool mtp_repeated = false;  // the modules are one, run mtp times (Megatron-LM's --mtp-use-repeated-layer)
   std::string kind = "transformer";  // "layers": a list of operators (convolutional networks)
   std::vector<Layer> list;           // of `kind: layers`; the fields above are then left as they are
   bool operator==(const Model&) const = default;
@@ -150,17 +152,24 @@ struct Model {
       "MG*-E";  // as Megatron-LM: mamba2, gated_delta, attention, dense feed-forward, experts
 
   bool is_list() const { return kind == "layers"; }
-  /// REQUIRES: a letter of `pattern` is one of kPatternLetters.
-  LayerParts parts_in(int layer) const {
-    if (!pattern.empty()) {
-      switch (pattern[static_cast<std::size_t>(layer)]) {
-        case 'M':
-        case 'G': return {Mixer::recurrent, FeedForward::none};
-        case '*': return {Mixer::attention, FeedForward::none};
-        case '-': return {Mixer::none, FeedForward::dense};
-        default: return {Mixer::none, FeedForward::experts};
-      }
+  static LayerParts parts_of(char letter) {
+    switch (letter) {
+      case 'M':
+      case 'G': return {Mixer::recurrent, FeedForward::none};
+      case '*': return {Mixer::attention, FeedForward::none};
+      case '-': return {Mixer::none, FeedForward::dense};
+      default: return {Mixer::none, FeedForward::experts};
     }
+  }
+  /// Layers of one module of multi-token prediction, and the number that its `block`-th has, from 0: with mtp_pattern
+  /// they are counted on behind the model's own, without it each is the last once more.
+  int module_copies() const { return mtp_repeated && mtp > 0 ? 1 : mtp; }  // of their weights
+  int module_layers() const { return mtp_pattern.empty() ? 1 : static_cast<int>(mtp_pattern.size()); }
+  int module_layer(int block) const { return mtp_pattern.empty() ? layers - 1 : layers + block; }
+  /// `layer`: of the model, or of a module by module_layer. REQUIRES: letters are of kPatternLetters.
+  LayerParts parts_in(int layer) const {
+    if (layer >= layers && !mtp_pattern.empty()) return parts_of(mtp_pattern[static_cast<std::size_t>(layer - layers)]);
+    if (!pattern.empty()) return parts_of(pattern[static_cast<std::size_t>(layer)]);
     const bool attends =
         !recurrent || (recurrent->attention_every > 0 && (layer + 1) % recurrent->attention_every == 0);
     return {attends ? Mixer::attention : Mixer::recurrent,

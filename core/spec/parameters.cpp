@@ -72,10 +72,13 @@ void add_block(Parameters& sum, const Model& model, LayerParts parts) {
 }
 
 /// One multi-token-prediction module (DeepSeek-V3, arXiv 2412.19437, section 2.2): two norms, a projection of the
-/// joined vectors, one block like the last, one norm. Embedding and head are shared with the model.
+/// joined vectors, one block like the last (or mtp_pattern's), one norm. Embedding and head are shared with the model.
 std::int64_t multi_token_size(const Model& model) {
   Parameters block;
-  add_block(block, model, {Mixer::attention, model.moe ? FeedForward::experts : FeedForward::dense});
+  if (model.mtp_pattern.empty()) {
+    add_block(block, model, {Mixer::attention, model.moe ? FeedForward::experts : FeedForward::dense});
+  }
+  for (const char letter : model.mtp_pattern) add_block(block, model, Model::parts_of(letter));
   return block.total() + 2 * model.hidden * model.hidden + 3 * norm_size(model, model.hidden);
 }
 
@@ -149,7 +152,7 @@ Parameters parameters(const Model& model) {
   }
   sum.final_norm = norm_size(model, model.hidden);
   sum.head = (model.tied_embeddings ? 0 : sum.embedding) + (model.head_bias ? model.vocab : 0);
-  if (model.mtp > 0) sum.multi_token = model.mtp * multi_token_size(model);
+  if (model.mtp > 0) sum.multi_token = model.module_copies() * multi_token_size(model);
   return sum;
 }
 

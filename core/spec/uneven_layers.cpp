@@ -31,7 +31,9 @@ struct Work {
       visited = share(all.router + all.latent + all.shared_experts, experts) +
                 share(all.experts, experts) * model.moe->top_k / model.moe->experts;
     }
-    end = head + model.mtp * (of_layer(model.layers - 1) + head);
+    double module = head;
+    for (int i = 0; i < model.module_layers(); ++i) module += of_layer(model.module_layer(i));
+    end = head + model.mtp * module;
   }
   static double share(std::int64_t all, int layers) { return layers == 0 ? 0 : static_cast<double>(all) / layers; }
   double of_layer(int layer) const {

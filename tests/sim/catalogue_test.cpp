@@ -63,7 +63,8 @@ double active(const spec::Model& m) {
   const std::int64_t recurrent =
       m.recurrent ? m.count_layers([](spec::LayerParts parts) { return parts.recurs(); }) * spec::recurrent_weights(m)
                   : 0;
-  return static_cast<double>(all.attention + recurrent + all.feed_forward + all.router + all.shared_experts) +
+  return static_cast<double>(all.attention + recurrent + all.feed_forward + all.router + all.latent +
+                             all.shared_experts) +
          visited * static_cast<double>(all.experts) + static_cast<double>(m.vocab * m.hidden);
 }
 

@@ -137,6 +137,26 @@ TEST(HuggingFace, HybridsTellTheirLayersByLettersOrByKinds) {
   EXPECT_EQ(listed.pattern, "M-*M");
 }
 
+TEST(HuggingFace, ExpertsBehindAProjectionAndAModuleOfItsOwnLayersAreRead) {
+  // Nemotron 3 Super's figures, by letters; Ultra's, by kinds and without a number of layers.
+  const Model super = read_sound(R"({"model_type": "nemotron_h", "num_hidden_layers": 88, "hidden_size": 4096,
+      "num_attention_heads": 32, "num_key_value_heads": 2, "head_dim": 128, "vocab_size": 131072,
+      "mamba_num_heads": 128, "mamba_head_dim": 64, "n_groups": 8, "ssm_state_size": 128, "chunk_size": 128,
+      "mlp_hidden_act": "relu2", "n_routed_experts": 512, "num_experts_per_tok": 22, "moe_intermediate_size": 2688,
+      "moe_latent_size": 1024, "n_shared_experts": 1, "moe_shared_expert_intermediate_size": 5376,
+      "num_nextn_predict_layers": 1, "mtp_hybrid_override_pattern": "*E", "hybrid_override_pattern":
+      "MEMEMEM*EMEMEMEM*EMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EMEMEMEM*EMEMEMEME"})");
+  EXPECT_TRUE(super.moe == entry("nemotron-3-super-120b-a12b").moe);
+  EXPECT_EQ(spec::parameters(super).total(), spec::parameters(entry("nemotron-3-super-120b-a12b")).total());
+  const Model kinds = read_sound(R"({"model_type": "nemotron_h", "num_hidden_layers": null, "n_routed_experts": 8,
+      "num_experts_per_tok": 2, "moe_intermediate_size": 512, "moe_latent_size": 64,
+      "layers_block_type": ["mamba", "moe", "attention"], "num_nextn_predict_layers": 1,
+      "mtp_layers_block_type": ["attention", "moe"]})");
+  EXPECT_EQ(kinds.layers, 3);
+  EXPECT_EQ(kinds.pattern, "ME*");
+  EXPECT_EQ(kinds.mtp_pattern, "*E");
+}
+
 TEST(HuggingFace, LinearAttentionTakesTurnsWithFullAttention) {
   // Qwen3NextConfig() is the 80B; Qwen3.5's text part stands inside that of a model for images.
   const Model next = read_sound(R"({"model_type": "qwen3_next"})"), ours = entry("qwen3-next-80b-a3b");

@@ -140,6 +140,19 @@ TEST_F(ModelMessages, APatternOfOtherLettersOrAnotherLength) {
             "  mend: add recurrent: {kind: mamba2, ...}");
 }
 
+TEST_F(ModelMessages, ModulesBesideAPatternSayTheirLayers) {
+  EXPECT_EQ(of_model("{base: small, layers: 2, pattern: '*-', mtp: 1}"),
+            "job.yaml:1:53: error: model.mtp: does not say which layers a module has, and the model has a pattern\n"
+            "  mend: write mtp_pattern, such as \"*E\", or mtp: 0");
+  EXPECT_EQ(of_model("{base: small, mtp: 1, mtp_pattern: '*-'}"),
+            "job.yaml:1:43: error: model.mtp_pattern: is for a model with a pattern; here a module has one layer like "
+            "the last\n"
+            "  mend: leave mtp_pattern out");
+  EXPECT_EQ(of_model("{base: small, layers: 2, pattern: '*-', mtp: 1, mtp_pattern: '*E'}"),
+            "job.yaml:1:69: error: model.mtp_pattern: has 'E', which the model's pattern has not\n"
+            "  mend: write letters of '*-'");
+}
+
 TEST_F(ModelMessages, GroupsOfKeysDivideTheHeads) {
   EXPECT_EQ(of_model("{base: small, recurrent: {kind: mamba2, heads: 16, head_dim: 64, groups: 3, state: 64}}"),
             "job.yaml:1:81: error: model.recurrent.groups: 3 do not divide 16 heads\n"

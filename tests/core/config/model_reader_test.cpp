@@ -96,6 +96,7 @@ nope_every: 6
 attention_gate: true
 attention_sinks: true
 mtp: 2
+mtp_repeated: true
 moe: {experts: 8, top_k: 3, ffn: 11, shared_experts: 2, shared_ffn: 13, first_dense: 1, every: 2, groups: 4, top_groups: 3, router_bias: true, latent: 17, shared_gate: true}
 mla: {q_lora_rank: 21, kv_lora_rank: 22, rope_head_dim: 23, nope_head_dim: 24, value_head_dim: 25}
 )");
@@ -134,7 +135,8 @@ mla: {q_lora_rank: 21, kv_lora_rank: 22, rope_head_dim: 23, nope_head_dim: 24, v
   expected.attention_gate = true;
   expected.attention_sinks = true;
   expected.mtp = 2;
-  expected.moe = spec::Moe{8, 3, 11, 2, 13, 1, 2, 4, 3, true, true};
+  expected.mtp_repeated = true;
+  expected.moe = spec::Moe{8, 3, 11, 2, 13, 1, 2, 4, 3, 17, true, true};
   expected.mla = spec::Mla{21, 22, 23, 24, 25};
   EXPECT_TRUE(model == expected);
 }
@@ -147,10 +149,12 @@ vocab: 100
 ffn: 7
 recurrent: {kind: gated_delta, heads: 6, head_dim: 5, groups: 3, state: 8, conv: 2, chunk: 16}
 pattern: GG-
+mtp_pattern: -G
 )");
   const spec::Recurrent expected{spec::Recurrent::Kind::gated_delta, 6, 5, 3, 8, 2, 16, 0};
   EXPECT_TRUE(model.recurrent == expected);
   EXPECT_EQ(model.pattern, "GG-");
+  EXPECT_EQ(model.mtp_pattern, "-G");
   // No layer attends: attention's heads, which may be left out then, are the recurrent layers'.
   EXPECT_EQ(model.heads, 6);
   EXPECT_EQ(model.head_dim, 5);
@@ -278,6 +282,8 @@ TEST(ModelCatalogue, PublishedParameterCountsAreMetExactly) {
                                                                     {"mixtral-8x7b", 46'702'792'704},
                                                                     {"mpt-7b", 6'649'286'656},
                                                                     {"nemotron-3-nano-30b-a3b", 31'577'940'288},
+                                                                    {"nemotron-3-super-120b-a12b", 120'668'707'840},
+                                                                    {"nemotron-3-ultra-550b-a55b", 549'308'993'536},
                                                                     {"olmo2-13b", 13'716'198'400},
                                                                     {"olmo2-32b", 32'234'279'936},
                                                                     {"olmo2-7b", 7'298'617'344},

@@ -5,6 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "core/plan/flops.h"
 #include "core/spec/parameters.h"
 #include "tests/core/plan/walk.h"
@@ -78,6 +82,67 @@ TEST(MultiToken, WhatAModuleTakesItGivesBack) {
         for (const plan::MemoryChange& change : p.segments[call.segment].memory) sum += change.bytes;
       }
       EXPECT_EQ(sum, 0);
+    }
+  }
+}
+
+/// 4 layers of one part, two experts' layers among them; a module attends and then visits experts.
+spec::Job with_patterned(int modules, bool repeated, const toy::Cut& cut) {
+  return toy::job(cut, [=](spec::Job& j) {
+    j.model.moe = spec::Moe{.experts = 8, .top_k = 2, .ffn = 512};
+    j.model.bias = false;
+    j.model.pattern = "E*-E";
+    j.model.causal = false;
+    j.model.mtp = modules;
+    j.model.mtp_pattern = modules > 0 ? "*E" : "";
+    j.model.mtp_repeated = repeated;
+  });
+}
+
+TEST(MultiTokenPattern, AModuleRunsItsLettersInOrder) {
+  const plan::Plan p = plan::build(with_patterned(1, false, {}));
+  std::vector<std::pair<int, std::string>> found;  // layers, counted on behind the model's four
+  walk::operators(p, p.roles[0], [&](const plan::Call&, const plan::Operator& op) {
+    const std::string& name = p.names[op.name];
+    if (op.layer < 4 || (name != "qkv" && name != "router")) return;
+    if (op.phase == plan::Phase::forward) found.emplace_back(op.layer, name);
+  });
+  ASSERT_GE(found.size(), 2U);
+  EXPECT_EQ(found[0], (std::pair<int, std::string>{4, "qkv"}));
+  EXPECT_EQ(found[1], (std::pair<int, std::string>{5, "router"}));
+}
+
+TEST(MultiTokenPattern, CostsItsLayersAProjectionAndAHead) {
+  // Forward: attention 8 s h h + 4 s s h; experts 2 x 4 s h 512 and their router 2 s h 8; projection; head.
+  const double s = 128, h = 256, V = 2048;
+  const double module = 8 * s * h * h + 4 * s * s * h + 8 * s * h * 512 + 16 * s * h + 4 * s * h * h + 2 * s * h * V;
+  EXPECT_DOUBLE_EQ(plan::model_flops(with_patterned(1, false, {})) - plan::model_flops(with_patterned(0, false, {})),
+                   3 * module);
+}
+
+TEST(MultiTokenPattern, RepeatedModulesHaveOneSetOfWeightsAndAllTheWork) {
+  const spec::Job two = with_patterned(2, false, {}), again = with_patterned(2, true, {}),
+                  one = with_patterned(1, false, {});
+  EXPECT_EQ(spec::parameters(again.model).total(), spec::parameters(one.model).total());
+  EXPECT_EQ(walk::flops(plan::build(again)), walk::flops(plan::build(two)));
+}
+
+TEST(MultiTokenPattern, OneStageHoldsTheModelsParameters) {
+  for (const bool repeated : {false, true}) {
+    const spec::Job j = with_patterned(2, repeated, {});
+    EXPECT_EQ(walk::parameters(j, plan::build(j).roles[0]), spec::parameters(j.model).total()) << repeated;
+  }
+}
+
+TEST(MultiTokenPattern, APlanRunsTheFlopsOfTheFormula) {
+  for (const int tp : {1, 2}) {
+    for (const int pp : {1, 2}) {
+      for (const Kind kind : {Kind::none, Kind::selective, Kind::full}) {
+        const spec::Job j = with_patterned(
+            2, false,
+            {.tp = tp, .sp = tp > 1, .pp = pp, .recompute = {kind}, .attention = spec::AttentionKernel::unfused});
+        EXPECT_NEAR(walk::flops(plan::build(j)) / plan::hardware_flops(j), 1, 1e-12) << tp << pp;
+      }
     }
   }
 }

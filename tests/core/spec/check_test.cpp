@@ -232,6 +232,19 @@ TEST(Check, AnOrderOfRanksNamesEveryAxis) {
   EXPECT_EQ(fields(with([](Job& j) { j.strategy.rank_order = "pp-dp-cp-tp"; })), Fields{});
 }
 
+TEST(Check, ExpertsBehindAProjectionGoWithoutAdaptersAndSelectiveOps) {
+  const auto latent = [](auto change) {
+    return fields(with([&](Job& j) {
+      j.model.moe = Moe{.experts = 8, .top_k = 2, .ffn = 512, .latent = 64};
+      change(j);
+    }));
+  };
+  EXPECT_EQ(latent([](Job&) {}), Fields{});
+  EXPECT_EQ(latent([](Job& j) { j.strategy.lora = Lora{}; }), Fields{"strategy.lora"});
+  EXPECT_EQ(latent([](Job& j) { j.strategy.recompute.kind = Recompute::Kind::selective_ops; }),
+            Fields{"strategy.recompute"});
+}
+
 TEST(Check, AFabricHasPlacesForAllNodes) {
   const auto on = [](int nodes) {
     return fields(with([&](Job& j) {
