@@ -64,6 +64,8 @@ void add_model(const spec::Model& model, Settings& out) {
   if (model.attention_chunk == 0) all.erase("attention_chunk");
   if (!limited || model.full_every == 0) all.erase("full_every");
   if (!model.ropes()) all.erase("nope_every");
+  if (model.mtp == 0) all.erase("mtp_pattern");
+  if (model.module_copies() == model.mtp) all.erase("mtp_repeated");
   for (Setting& setting : all.all()) out.set("model." + setting.name, std::move(setting.value));
 }
 
