@@ -46,6 +46,8 @@ class Experts : Rules {
     };
     refuse(t_.serves(), "training.mode", "prefill and decoding", "write mode: train");
     refuse(s_.lora.has_value(), "strategy.lora", "low-rank adapters", "leave lora out");
+    refuse(s_.overlap.shared_expert, "strategy.overlap.shared_expert", "computing shared ones beside the exchange",
+           "write overlap.shared_expert: false, as Megatron demands with a latent size");
     refuse(s_.recompute.kind == Recompute::Kind::selective_ops, "strategy.recompute", "selective_ops",
            "write recompute: none, selective or full");
   }

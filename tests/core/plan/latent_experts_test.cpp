@@ -2,7 +2,11 @@
 // The toy is toy_moe.h's, with a width of 64 instead of its 256. SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <map>
+#include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "core/plan/build.h"
@@ -55,20 +59,18 @@ TEST(LatentExperts, ATokenIsProjectedOnceAndItsCopiesAreNarrow) {
   // ep 4: 256 copies of 128 tokens leave a rank and as many come, 128 for each of its two experts.
   const plan::Plan p = plan::build(latent(4));
   std::vector<std::string> order;
+  std::map<std::string, std::vector<std::int64_t>> shapes;
   walk::operators(p, p.roles[0], [&](const plan::Call&, const plan::Operator& op) {
     const auto* work = std::get_if<plan::Matmul>(&p.works[op.work]);
     if (!work || op.layer != 0 || op.phase != plan::Phase::forward) return;
     const std::string& name = p.names[op.name];
-    if (name == "latent down")
-      EXPECT_EQ((std::vector{work->m, work->n, work->k}), (std::vector<std::int64_t>{128, 64, 256}));
-    if (name == "expert up")
-      EXPECT_EQ((std::vector{work->m, work->n, work->k}), (std::vector<std::int64_t>{128, 512, 64}));
-    if (name == "expert down")
-      EXPECT_EQ((std::vector{work->m, work->n, work->k}), (std::vector<std::int64_t>{128, 64, 512}));
-    if (name == "latent up")
-      EXPECT_EQ((std::vector{work->m, work->n, work->k}), (std::vector<std::int64_t>{128, 256, 64}));
+    shapes[name] = {work->m, work->n, work->k};
     if (name.starts_with("latent") || name.starts_with("expert") || name == "router") order.push_back(name);
   });
+  EXPECT_EQ(shapes["latent down"], (std::vector<std::int64_t>{128, 64, 256}));
+  EXPECT_EQ(shapes["expert up"], (std::vector<std::int64_t>{128, 512, 64}));
+  EXPECT_EQ(shapes["expert down"], (std::vector<std::int64_t>{128, 64, 512}));
+  EXPECT_EQ(shapes["latent up"], (std::vector<std::int64_t>{128, 256, 64}));
   const std::vector<std::string> once{"router", "latent down", "expert up", "expert down", "latent up"};
   ASSERT_GE(order.size(), once.size());
   EXPECT_EQ((std::vector<std::string>(order.begin(), order.begin() + 5)), once);

@@ -243,6 +243,7 @@ TEST(Check, ExpertsBehindAProjectionGoWithoutAdaptersAndSelectiveOps) {
   EXPECT_EQ(latent([](Job& j) { j.strategy.lora = Lora{}; }), Fields{"strategy.lora"});
   EXPECT_EQ(latent([](Job& j) { j.strategy.recompute.kind = Recompute::Kind::selective_ops; }),
             Fields{"strategy.recompute"});
+  EXPECT_EQ(latent([](Job& j) { j.strategy.overlap.shared_expert = true; }), Fields{"strategy.overlap.shared_expert"});
 }
 
 TEST(Check, AFabricHasPlacesForAllNodes) {
