@@ -60,12 +60,7 @@ void read_module_pattern(Model& model, Config& config) {
   if (const Value* list = config.map.child("mtp_layers_block_type"); list && pattern.empty()) {
     pattern = letters_of(*list);
   }
-  if (pattern.find_first_not_of(model.pattern) != std::string::npos) {
-    config.map.fault("mtp_hybrid_override_pattern", "has letters that the model's pattern has not",
-                     "write letters of " + model.pattern);
-    return;
-  }
-  model.mtp_pattern = pattern;
+  if (pattern.find_first_not_of(model.pattern) == std::string::npos) model.mtp_pattern = pattern;
 }
 
 spec::Recurrent read_delta(Config& config) {

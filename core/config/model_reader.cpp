@@ -116,6 +116,9 @@ void check_module_pattern(const Model& model, MapReader& map) {
   } else if (model.pattern.empty()) {
     map.fault("mtp_pattern", "is for a model with a pattern; here a module has one layer like the last",
               "leave mtp_pattern out");
+  } else if (model.layers + std::ssize(pattern) > spec::kMostLayers) {
+    map.fault("mtp_pattern", "has " + std::to_string(pattern.size()) + " letters",
+              "write at most " + std::to_string(spec::kMostLayers) + " with the model's own layers");
   } else if (const auto odd = pattern.find_first_not_of(model.pattern); odd != std::string::npos) {
     map.fault("mtp_pattern", "has " + base::quoted(pattern.substr(odd, 1)) + ", which the model's pattern has not",
               "write letters of " + base::quoted(model.pattern));

@@ -143,7 +143,7 @@ std::int64_t Block::widest_gradient_bytes() const {
     return c_.tokens * (widest + c_.hidden * (apart && dense ? 2 : 1)) * c_.element;
   }
   const MoeShape shape(c_);
-  return shape.rows * (shape.up_width + c_.hidden) * c_.element;
+  return shape.rows * (shape.up_width + shape.width) * c_.element;
 }
 
 }  // namespace plan

@@ -114,7 +114,7 @@ double mixing_flops(const spec::Job& job, int layer) {
   const spec::LayerParts parts = m.parts_in(layer);
   if (parts.recurs()) return s * scan_flops(m);
   if (!parts.attends()) return 0;
-  return 2 * attention_lanes(m) * pairs_in_documents(m, s, document, m.limited_in(layer));
+  return 2 * attention_lanes(m) * pairs_in_documents(m, s, document, m.limited_in(std::min(layer, m.layers - 1)));
 }
 
 /// One forward of this layer for one sequence.
@@ -135,11 +135,13 @@ double last_matmul_spared(const Context& c, int layer) {
          static_cast<double>(inner);
 }
 
-/// Of all layers.
+/// Of all dense feed-forwards.
 double last_matmuls_spared(const spec::Job& job) {
   const Context c(job);
   double out = 0;
-  for (int i = 0; i < job.model.layers; ++i) out += last_matmul_spared(c, i);
+  const auto of = [&](int i) { return c.model.parts_in(i).has_dense() ? last_matmul_spared(c, i) : 0; };
+  for (int i = 0; i < c.model.layers; ++i) out += of(i);
+  for (int i = 0; i < c.model.module_layers(); ++i) out += c.model.mtp * of(c.model.module_layer(i));
   return out;
 }
 
@@ -319,7 +321,8 @@ double again_by_modules(const spec::Job& job, const ForwardFlops& layer) {
   const spec::Model& model = job.model;
   const spec::RecomputeModules& m = job.strategy.recompute.modules;
   const double s = static_cast<double>(job.training.sequence), h = static_cast<double>(model.hidden);
-  const double layers = model.layers + model.mtp;
+  const double attending = model.count_layers([](spec::LayerParts parts) { return parts.attends(); }) +
+                           modules_with(model, &spec::LayerParts::attends);
   const double of_experts = layers_of_experts(model) + modules_with(model, &spec::LayerParts::has_experts);
   const double dense = model.count_layers([](spec::LayerParts parts) { return parts.has_dense(); }) +
                        modules_with(model, &spec::LayerParts::has_dense);
@@ -328,7 +331,7 @@ double again_by_modules(const spec::Job& job, const ForwardFlops& layer) {
     const spec::Mla& mla = *model.mla;
     const double queries = (mla.q_lora_rank > 0 ? mla.q_lora_rank : h) * (mla.nope_head_dim + mla.rope_head_dim);
     const double rest = static_cast<double>(mla.kv_lora_rank) * (mla.nope_head_dim + mla.value_head_dim);
-    flops += layers * 2 * s * model.heads * (queries + rest);
+    flops += attending * 2 * s * model.heads * (queries + rest);
   }
   if (m.mlp) flops += dense * 2 * s * feed_forward_weights(model, spec::FeedForward::dense) - last_matmuls_spared(job);
   if (m.moe) {

@@ -12,6 +12,8 @@ namespace {
 /// The embedding and the joined pair; the hidden state is kept by whoever made it.
 std::int64_t kept(const Context& c) { return 3 * c.shard_tokens * c.hidden * c.element; }
 
+/// A module attends as the model's last layer does.
+bool windowed(const Context& c) { return c.model.limited_in(c.model.layers - 1); }
 void enter_block(SegmentBuilder& out, int layer) { out.layer = static_cast<std::int16_t>(layer); }
 
 void enter_module(SegmentBuilder& out, int number) { out.module = static_cast<std::int8_t>(number + 1); }
@@ -61,8 +63,7 @@ void multi_token_forward(const Context& c, SegmentBuilder& out, int index_in_sta
     for (int i = 0; i < c.model.module_layers(); ++i) {
       const int layer = c.model.module_layer(i);
       enter_block(out, layer);
-      Block(c, out).forward(recompute_of(c, index_in_stage + k * c.model.module_layers() + i),
-                            c.model.limited_in(layer));
+      Block(c, out).forward(recompute_of(c, index_in_stage + k * c.model.module_layers() + i), windowed(c));
     }
     head_forward(c, out);
   }
@@ -77,8 +78,7 @@ void multi_token_backward(const Context& c, SegmentBuilder& out, int index_in_st
     for (int i = c.model.module_layers() - 1; i >= 0; --i) {
       const int layer = c.model.module_layer(i);
       enter_block(out, layer);
-      Block(c, out).backward(recompute_of(c, index_in_stage + k * c.model.module_layers() + i),
-                             c.model.limited_in(layer));
+      Block(c, out).backward(recompute_of(c, index_in_stage + k * c.model.module_layers() + i), windowed(c));
     }
     out.layer = -1;
     // Behind the gather along the width each rank keeps its tokens; its gradient makes the same way back.

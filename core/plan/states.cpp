@@ -19,8 +19,8 @@ namespace {
 std::int64_t placeholders(const Context& c, const std::vector<Chunk>& chunks) {
   const auto any = [&](auto that) {
     return std::ranges::any_of(chunks, [&](const Chunk& chunk) {
-      for (int i = 0; i < chunk.layers; ++i) {
-        if (that(c.model.parts_in(chunk.first_layer + i))) return true;
+      for (int i = 0; i < blocks_of(c, chunk); ++i) {
+        if (that(c.model.parts_in(layer_of_block(c, chunk, i)))) return true;
       }
       return false;
     });

@@ -20,7 +20,8 @@ class Sizes : Rules {
   /// behind these rules counts of bytes stay within 64 bits and times within the engine's clock.
   void size() {
     constexpr double most_passes = 4e6, most_bytes = 1e18, longest = 100'000;
-    const double layers = model_.layers, hidden = static_cast<double>(model_.hidden);
+    const double layers = model_.layers + 1.0 * model_.mtp * model_.module_layers(),
+                 hidden = static_cast<double>(model_.hidden);
     const double vocab = static_cast<double>(model_.vocab), sequence = static_cast<double>(t_.sequence);
     const double width = static_cast<double>(model_.q_width() + model_.kv_width()),
                  visited = model_.moe

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -93,6 +94,20 @@ TEST(LatentExperts, ALayerKeepsNarrowCopiesAndTheSumThatIsProjectedBack) {
   EXPECT_EQ(kept.inputs, 256 * 64 * 2);
   EXPECT_EQ(kept.latent, 128 * 64 * 2);
   EXPECT_EQ(kept.feed_forward, plan::moe_activations(Context(toy_moe::spread(4))).feed_forward);
+}
+
+TEST(LatentExperts, ABackwardHoldsTheGradientsOfNarrowRows) {
+  // 256 rows: of the first matmul's output, 512 wide, and of its input, 64 wide; and the residual stream's of 128
+  // tokens; in 2 bytes.
+  const plan::Plan p = plan::build(latent());
+  std::set<std::int64_t> taken;
+  for (const plan::Segment& segment : p.segments) {
+    for (const plan::MemoryChange& change : segment.memory) {
+      if (change.category == plan::Category::workspace) taken.insert(change.bytes);
+    }
+  }
+  EXPECT_TRUE(taken.contains((256 * (512 + 64) + 128 * 256) * 2));
+  EXPECT_FALSE(taken.contains((256 * (512 + 256) + 128 * 256) * 2));
 }
 
 TEST(LatentExperts, ModelFlopsCountBothProjections) {

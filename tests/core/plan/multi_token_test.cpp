@@ -147,4 +147,17 @@ TEST(MultiTokenPattern, APlanRunsTheFlopsOfTheFormula) {
   }
 }
 
+TEST(MultiTokenPattern, ModulesOfRecomputationAreThoseOfDenseLayersAlone) {
+  // Checkpoints that stop spare the last matmul of each dense feed-forward that is run again, a module's too.
+  for (const bool stops : {false, true}) {
+    spec::Job j =
+        with_patterned(2, false, {.recompute = {Kind::selective}, .attention = spec::AttentionKernel::unfused});
+    j.model.pattern = "-*-E";
+    j.model.mtp_pattern = "*-";
+    j.strategy.recompute.modules = {.core_attn = false, .mlp = true};
+    j.framework.stops_recompute = stops;
+    EXPECT_NEAR(walk::flops(plan::build(j)) / plan::hardware_flops(j), 1, 1e-12) << stops;
+  }
+}
+
 }  // namespace
