@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -82,9 +83,11 @@ class Cutter {
   }
 
   /// Moves a layer from the busiest stage to the one that is least busy with it. False: none would do less than the
-  /// busiest does. Ends, for each move leaves one stage less as busy as that, and none busier.
+  /// busiest does, or others would do more: a move shifts all layers between, and they need not be alike. Ends, for
+  /// each move leaves less to do for the first of the stages, busiest first, that do not do as before.
   bool even_out() {
     const std::vector<int> before = counts_;
+    const std::vector<double> load = loads();
     const int from = busiest();
     const double most = from < 0 ? 0 : work_of_stages()[from];
     if (!lighten(from)) return false;
@@ -101,11 +104,29 @@ class Cutter {
     if (to < 0 || to == from) return false;
     counts_ = lightened;
     burden(to);
-    return true;
+    if (lower(loads(), load)) return true;
+    counts_ = before;
+    return false;
   }
 
  private:
   static constexpr double kMore = 1 + 1e-9;
+
+  /// What stages do, the busiest first.
+  std::vector<double> loads() const {
+    std::vector<double> out = work_of_stages();
+    std::sort(out.begin(), out.end(), std::greater<>());
+    return out;
+  }
+
+  /// Whether the first that differ do less in `now`.
+  static bool lower(const std::vector<double>& now, const std::vector<double>& before) {
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      if (now[i] * kMore < before[i]) return true;
+      if (before[i] * kMore < now[i]) return false;
+    }
+    return false;
+  }
 
   int stage_of(int at) const { return placement_.stage_of(at, 0); }
 

@@ -118,5 +118,20 @@ TEST(UnevenLayers, FasterStagesHaveMoreOfThem) {
   }
 }
 
+TEST(UnevenLayers, LayersOfDifferentWorkAreCutInTheEnd) {
+  // Each move shifts what lies between the two stages: without an end to it, 88 such layers went round for ever.
+  Model hybrid = model(88, 3);
+  hybrid.recurrent = Recurrent{.heads = 32, .head_dim = 64, .groups = 8, .state = 64, .chunk = 128};
+  hybrid.moe = Moe{.experts = 64, .top_k = 2, .ffn = 4096};
+  hybrid.pattern = "MEMEMEM*EMEMEMEM*EMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EMEMEMEM*EMEMEMEME";
+  for (int pp = 2; pp <= 32; ++pp) {
+    for (const int vpp : {1, 2, 3}) {
+      if (pp * vpp > 88) continue;
+      const Layers cut = uneven_layers(hybrid, stages(pp, vpp), LayerCut::by_work);
+      EXPECT_TRUE(cut.empty() || std::accumulate(cut.begin(), cut.end(), 0) == 88) << pp << ' ' << vpp;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace spec
