@@ -219,12 +219,8 @@ namespace {
 
 /// Layers of a kind in all modules of multi-token prediction.
 double modules_with(const spec::Model& model, bool (spec::LayerParts::*that)() const) {
-  if (model.mtp_pattern.empty()) {
-    const auto feed_forward = model.moe ? spec::FeedForward::experts : spec::FeedForward::dense;
-    return (spec::LayerParts{spec::Mixer::attention, feed_forward}.*that)() ? model.mtp : 0;
-  }
   double count = 0;
-  for (const char letter : model.mtp_pattern) count += (spec::Model::parts_of(letter).*that)() ? 1 : 0;
+  for (int i = 0; i < model.module_layers(); ++i) count += (model.parts_in(model.module_layer(i)).*that)() ? 1 : 0;
   return model.mtp * count;
 }
 
@@ -236,18 +232,13 @@ double multi_token_attention(const spec::Job& job, const ForwardFlops& layer) {
   return flops;
 }
 
-/// The linear layers of one module, one forward of one sequence: the projection of the joined vectors and a block like
-/// the last, which is one of experts where the model has any.
+/// The linear layers of one module, one forward of one sequence: the projection of the joined vectors and its layers'.
 double multi_token_linear(const spec::Job& job) {
-  const double h = static_cast<double>(job.model.hidden), s = static_cast<double>(job.training.sequence);
-  if (!job.model.mtp_pattern.empty()) {
-    double weights = 2 * h * h;
-    for (const char letter : job.model.mtp_pattern) weights += weights_met(job.model, spec::Model::parts_of(letter));
-    return 2 * s * weights;
-  }
-  const spec::LayerParts parts = job.model.parts_in(job.model.layers - 1);
-  const auto feed_forward = job.model.moe ? spec::FeedForward::experts : spec::FeedForward::dense;
-  return 2 * s * (weights_met(job.model, {parts.mixer, feed_forward}) + 2 * h * h);
+  const spec::Model& m = job.model;
+  const double h = static_cast<double>(m.hidden), s = static_cast<double>(job.training.sequence);
+  double weights = 2 * h * h;
+  for (int i = 0; i < m.module_layers(); ++i) weights += weights_met(m, m.parts_in(m.module_layer(i)));
+  return 2 * s * weights;
 }
 
 /// Of one prefill, whose head sees the last token of each prompt alone, or of one token for each sequence.

@@ -85,18 +85,20 @@ Held last_parameters(const Context& c) {
 std::int64_t narrow_copies(const Context& c, const Chunk& chunk) {
   if (!keeps_weight_casts(c)) return 0;
   std::int64_t count = 0;
-  const auto add = [&](int layer, std::int64_t times) {
-    if (narrow(c, layer))
-      count += times * (whole_layer(c, layer).total() - spec::layer_norms(c.model, c.model.parts_in(layer)));
+  const auto add = [&](int layer) {
+    if (narrow(c, layer)) count += whole_layer(c, layer).total() - spec::layer_norms(c.model, c.model.parts_in(layer));
   };
-  for (int i = 0; i < chunk.layers; ++i) add(chunk.first_layer + i, 1);
-  for (int i = 0; chunk.last && i < c.model.module_layers(); ++i) add(c.model.module_layer(i), c.model.module_copies());
+  for (int i = 0; i < blocks_held(c, chunk); ++i) add(layer_of_block(c, chunk, i));
   const int counted = c.strategy.lora && narrow_alone(c) ? 1 : 0;  // among the frozen weights
   return static_cast<std::int64_t>(static_cast<double>(count) * narrow_bytes(c) * (weight_layouts(c) - counted));
 }
 
 int blocks_of(const Context& c, const Chunk& chunk) {
   return chunk.layers + (chunk.last ? c.model.mtp * c.model.module_layers() : 0);
+}
+
+int blocks_held(const Context& c, const Chunk& chunk) {
+  return chunk.layers + (chunk.last ? c.model.module_copies() * c.model.module_layers() : 0);
 }
 
 int layer_of_block(const Context& c, const Chunk& chunk, int block) {

@@ -63,6 +63,8 @@ std::vector<std::vector<Chunk>> chunks_of(const Context&);
 /// Its layers, those of the modules of multi-token prediction counted, and what number the `block`-th of them has
 /// (Model::parts_in).
 int blocks_of(const Context&, const Chunk&);
+/// The first of them: those with weights of their own. Modules that are one, run again, are there once.
+int blocks_held(const Context&, const Chunk&);
 int layer_of_block(const Context&, const Chunk&, int block);
 /// Of its layers and of the ends of the model that it holds.
 Held chunk_parameters(const Context&, const Chunk&);

@@ -29,9 +29,8 @@ void reduce_scalar(const Context& c, SegmentBuilder& out, const char* name) {
 
 /// Whose weights the chunk holds, each once.
 std::vector<spec::LayerParts> layers_held(const Context& c, const Chunk& chunk) {
-  const int of_modules = chunk.last ? c.model.module_copies() * c.model.module_layers() : 0;
   std::vector<spec::LayerParts> out;
-  for (int i = 0; i < chunk.layers + of_modules; ++i) out.push_back(c.model.parts_in(layer_of_block(c, chunk, i)));
+  for (int i = 0; i < blocks_held(c, chunk); ++i) out.push_back(c.model.parts_in(layer_of_block(c, chunk, i)));
   return out;
 }
 

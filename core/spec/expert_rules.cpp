@@ -37,19 +37,12 @@ class Experts : Rules {
     range("model.moe.top_k", moe.top_k, 1, moe.experts);
     range("model.moe.ffn", moe.ffn, 1, kMostFfn);
     range("model.moe.latent", moe.latent, 0, kMostHidden);
-    if (moe.latent == 0) return;
-    const auto refuse = [&](bool given, const char* field, const char* what, const char* mend) {
-      if (given)
-        fault(field,
-              std::string(what) + " of experts behind a projection (moe.latent) is not supported by this version",
-              mend);
-    };
-    refuse(t_.serves(), "training.mode", "prefill and decoding", "write mode: train");
-    refuse(s_.lora.has_value(), "strategy.lora", "low-rank adapters", "leave lora out");
-    refuse(s_.overlap.shared_expert, "strategy.overlap.shared_expert", "computing shared ones beside the exchange",
-           "write overlap.shared_expert: false, as Megatron demands with a latent size");
-    refuse(s_.recompute.kind == Recompute::Kind::selective_ops, "strategy.recompute", "selective_ops",
-           "write recompute: none, selective or full");
+    if (moe.latent > 0 && s_.overlap.shared_expert) {
+      fault("strategy.overlap.shared_expert",
+            "computing shared ones beside the exchange of experts behind a projection (moe.latent) is not supported by "
+            "this version",
+            "write overlap.shared_expert: false, as Megatron demands with a latent size");
+    }
   }
 
   void degrees(const Moe& moe) {

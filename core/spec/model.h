@@ -161,9 +161,10 @@ struct Model {
       default: return {Mixer::none, FeedForward::experts};
     }
   }
-  /// Layers of one module of multi-token prediction, and the number that its `block`-th has, from 0: with mtp_pattern
-  /// they are counted on behind the model's own, without it each is the last once more.
-  int module_copies() const { return mtp_repeated && mtp > 0 ? 1 : mtp; }  // of their weights
+  /// Of the weights of modules of multi-token prediction.
+  int module_copies() const { return mtp_repeated && mtp > 0 ? 1 : mtp; }
+  /// Layers of one such module, and the number that its `block`-th has, from 0: with mtp_pattern they are counted on
+  /// behind the model's own, without it each is the last once more.
   int module_layers() const { return mtp_pattern.empty() ? 1 : static_cast<int>(mtp_pattern.size()); }
   int module_layer(int block) const { return mtp_pattern.empty() ? layers - 1 : layers + block; }
   /// `layer`: of the model, or of a module by module_layer. REQUIRES: letters are of kPatternLetters.

@@ -12,6 +12,7 @@ class Transformer : Rules {
     model();
     reach();
     latent();
+    newest_layers();
     recurrent();
     packing();
     return std::move(faults_);
@@ -67,17 +68,22 @@ class Transformer : Rules {
     }
   }
 
-  /// What nothing here lowers beside recurrent layers, or layers of one part alone.
-  void recurrent() {
-    if (!model_.recurrent && model_.pattern.empty()) return;
+  /// What nothing here lowers beside recurrent layers or layers of one part alone, or beside projections to experts.
+  void newest_layers() {
+    const bool recurs = model_.recurrent || !model_.pattern.empty(), latent = model_.moe && model_.moe->latent > 0;
+    if (!recurs && !latent) return;
+    const char* of = recurs ? "a model with recurrent layers" : "experts behind a projection (moe.latent)";
     const auto refuse = [&](bool given, const char* field, const char* what, const char* mend) {
-      if (given)
-        fault(field, std::string(what) + " of a model with recurrent layers is not supported by this version", mend);
+      if (given) fault(field, std::string(what) + " of " + of + " is not supported by this version", mend);
     };
     refuse(t_.serves(), "training.mode", "prefill and decoding", "write mode: train");
     refuse(s_.lora.has_value(), "strategy.lora", "low-rank adapters", "leave lora out");
     refuse(s_.recompute.kind == Recompute::Kind::selective_ops, "strategy.recompute", "selective_ops",
            "write recompute: none, selective or full");
+  }
+
+  void recurrent() {
+    if (!model_.recurrent && model_.pattern.empty()) return;
     if (model_.attention_gate && model_.mla) {
       fault("model.attention_gate", "latent attention has no gate", "write attention_gate: false, or leave mla out");
     }

@@ -75,10 +75,7 @@ void add_block(Parameters& sum, const Model& model, LayerParts parts) {
 /// joined vectors, one block like the last (or mtp_pattern's), one norm. Embedding and head are shared with the model.
 std::int64_t multi_token_size(const Model& model) {
   Parameters block;
-  if (model.mtp_pattern.empty()) {
-    add_block(block, model, {Mixer::attention, model.moe ? FeedForward::experts : FeedForward::dense});
-  }
-  for (const char letter : model.mtp_pattern) add_block(block, model, Model::parts_of(letter));
+  for (int i = 0; i < model.module_layers(); ++i) add_block(block, model, model.parts_in(model.module_layer(i)));
   return block.total() + 2 * model.hidden * model.hidden + 3 * norm_size(model, model.hidden);
 }
 

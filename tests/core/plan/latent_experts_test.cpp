@@ -48,10 +48,7 @@ TEST(LatentExperts, EveryRankHoldsTheProjectionsWhole) {
   for (const auto& [ep, etp] : std::vector<std::pair<int, int>>{{1, 1}, {4, 1}, {2, 2}}) {
     const spec::Job j = latent(ep, etp);
     const Context c(j);
-    plan::Held held;
-    for (const auto& stage : plan::chunks_of(c)) {
-      for (const plan::Chunk& chunk : stage) held += plan::chunk_parameters(c, chunk);
-    }
+    const plan::Held held = toy_moe::held_by_stages(c);
     EXPECT_EQ(held.dense + held.experts * ep * etp, spec::parameters(j.model).total()) << ep << ' ' << etp;
   }
 }

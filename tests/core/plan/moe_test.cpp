@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/plan/block.h"
 #include "core/plan/build.h"
 #include "core/plan/flops.h"
 #include "core/spec/parameters.h"
@@ -26,10 +27,7 @@ TEST(Moe, RanksOfAnExpertGroupHoldTheModelOnceAndItsDensePartEach) {
       if (ep * etp > 4) continue;
       const spec::Job j = spread(ep, etp);
       const Context c(j);
-      plan::Held held;
-      for (const auto& stage : plan::chunks_of(c)) {
-        for (const plan::Chunk& chunk : stage) held += plan::chunk_parameters(c, chunk);
-      }
+      const plan::Held held = held_by_stages(c);
       EXPECT_EQ(held.dense + held.experts * ep * etp, spec::parameters(j.model).total()) << ep << ' ' << etp;
     }
   }

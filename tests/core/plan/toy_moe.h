@@ -32,6 +32,15 @@ inline spec::Job spread(int ep, int etp = 1, int dp = 4) {
   });
 }
 
+/// What a rank of each stage holds, together.
+inline plan::Held held_by_stages(const plan::Context& c) {
+  plan::Held held;
+  for (const auto& stage : plan::chunks_of(c)) {
+    for (const plan::Chunk& chunk : stage) held += plan::chunk_parameters(c, chunk);
+  }
+  return held;
+}
+
 inline std::vector<std::pair<std::string, plan::Matmul>> expert_matmuls(const spec::Job& j) {
   const plan::Plan p = plan::build(j);
   std::vector<std::pair<std::string, plan::Matmul>> out;
