@@ -261,6 +261,8 @@ TEST(ModelCatalogue, PublishedParameterCountsAreMetExactly) {
                                                                     {"gpt2-medium", 354'823'168},
                                                                     {"gpt2-xl", 1'557'611'200},
                                                                     {"kimi-k2", 1'026'408'232'448},
+                                                                    {"ling-1t", 999'705'328'640},
+                                                                    {"ling-flash-2.0", 102'889'705'216},
                                                                     {"llama-13b", 13'015'864'320},
                                                                     {"llama-33b", 32'528'943'616},
                                                                     {"llama-65b", 65'285'660'672},
@@ -275,6 +277,7 @@ TEST(ModelCatalogue, PublishedParameterCountsAreMetExactly) {
                                                                     {"llama3.1-8b", 8'030'261'248},
                                                                     {"llama3.2-1b", 1'235'814'400},
                                                                     {"llama3.2-3b", 3'212'749'824},
+                                                                    {"minimax-m2", 228'689'764'864},
                                                                     {"mistral-7b", 7'241'732'096},
                                                                     {"mistral-large-123b", 122'610'069'504},
                                                                     {"mistral-small-24b", 23'572'403'200},
@@ -285,6 +288,8 @@ TEST(ModelCatalogue, PublishedParameterCountsAreMetExactly) {
                                                                     {"olmo2-13b", 13'716'198'400},
                                                                     {"olmo2-32b", 32'234'279'936},
                                                                     {"olmo2-7b", 7'298'617'344},
+                                                                    {"olmo3-32b", 32'233'522'176},
+                                                                    {"olmo3-7b", 7'298'011'136},
                                                                     {"olmoe-1b-7b", 6'919'161'856},
                                                                     {"opt-1.3b", 1'315'758'080},
                                                                     {"opt-125m", 125'239'296},
@@ -310,7 +315,9 @@ TEST(ModelCatalogue, PublishedParameterCountsAreMetExactly) {
                                                                     {"qwen3-4b", 4'022'468'096},
                                                                     {"qwen3-8b", 8'190'735'360},
                                                                     {"qwen3-coder-480b-a35b", 480'154'875'392},
-                                                                    {"smollm3-3b", 3'075'098'624}};
+                                                                    {"seed-oss-36b", 36'151'104'512},
+                                                                    {"smollm3-3b", 3'075'098'624},
+                                                                    {"trinity-large-400b-a13b", 398'635'286'016}};
   for (const auto& [name, count] : published) EXPECT_EQ(spec::parameters(entry(name)).total(), count) << name;
 }
 
@@ -326,7 +333,7 @@ TEST(ModelCatalogue, TextPartsAreThePublishedCountsLessTheVisionPart) {
 }
 
 // Its weights are published with the layer that predicts a further token, which has copies of embedding and head.
-TEST(ModelCatalogue, Glm45IsItsPublishedCountLessItsFurtherLayersCopies) {
+TEST(ModelCatalogue, GlmIsItsPublishedCountLessItsFurtherLayersCopies) {
   const auto with_further = [](const char* name) {
     Model model = entry(name);
     model.mtp = 1;
@@ -334,6 +341,7 @@ TEST(ModelCatalogue, Glm45IsItsPublishedCountLessItsFurtherLayersCopies) {
   };
   EXPECT_EQ(with_further("glm-4.5"), 358'337'791'296);
   EXPECT_EQ(with_further("glm-4.5-air"), 110'468'824'832);
+  EXPECT_EQ(with_further("glm-4.7-flash"), 31'221'488'576);
 }
 
 // With its module of further tokens, as published: Megatron-Bridge's verification cards of Super (@d5d8c192) and Ultra
@@ -362,6 +370,18 @@ TEST(ModelCatalogue, NemotronsAreTheirPublishedSizes) {
   const std::int64_t layer = 679'477'248 + 56'623'104 + 2'717'908'992 + 73'728;
   EXPECT_EQ(large.total() - large.embedding - large.head, 96 * layer + 2 * 18'432);
   EXPECT_NEAR(static_cast<double>(96 * layer), 331.6e9, 0.05e9);
+}
+
+// Sizes that were published rounded: billions. llama.cpp counts 32.57 in GLM-4-32B's weights; Mistral gives 673 for its
+// language model.
+TEST(ModelCatalogue, ModelsRoundToTheirPublishedSizes) {
+  const std::vector<std::pair<const char*, double>> published{{"command-a-111b", 111}, {"ernie-4.5-300b-a47b", 300},
+                                                              {"glm-4-32b", 32.57},    {"granite-3.1-8b", 8},
+                                                              {"hunyuan-a13b", 80},    {"mistral-large-3", 673}};
+  for (const auto& [name, billions] : published) {
+    const double size = static_cast<double>(spec::parameters(entry(name)).total()) / 1e9;
+    EXPECT_NEAR(size, billions, billions == 32.57 ? 0.00501 : 0.53) << name;
+  }
 }
 
 TEST(ModelCatalogue, GrokIsWhatItsPublishedShapeMakes) {
