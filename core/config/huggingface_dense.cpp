@@ -1,60 +1,10 @@
+// core/config/huggingface_dense.cpp -- dense architectures with layernorms: GPT-2 and those after it, Cohere.
 // SPDX-License-Identifier: Apache-2.0
 #include "core/config/huggingface_readers.h"
 
 #include "core/config/model_reader.h"
 
 namespace config::huggingface {
-
-void llama(Model& model, Config& config) {
-  read_gated(model, config,
-             {.vocab = 32000, .hidden = 4096, .ffn = 11008, .layers = 32, .heads = 32, .positions = 2048});
-  read_attention_bias(model, config, false);
-  model.bias = config.flag("mlp_bias", false);
-}
-
-void mistral(Model& model, Config& config) {
-  read_gated(
-      model, config,
-      {.vocab = 32000, .hidden = 4096, .ffn = 14336, .layers = 32, .heads = 32, .kv_heads = 8, .positions = 131072});
-  read_window(model, config, 4096);
-}
-
-namespace {
-
-/// Qwen's window is in the layers from max_window_layers on, and only when it is switched on.
-void read_qwen_window(Model& model, Config& config) {
-  if (!config.flag("use_sliding_window", false)) return;
-  const std::int64_t full_layers = config.whole("max_window_layers", 28, spec::kMostLayers);
-  if (full_layers >= model.layers) return;
-  if (full_layers == 0) return read_window(model, config, 4096);
-  config.map.fault("max_window_layers", "a window in the last layers alone is not known",
-                   "write use_sliding_window: false, or describe the model in a file of its own");
-}
-
-}  // namespace
-
-void qwen2(Model& model, Config& config) {
-  read_gated(
-      model, config,
-      {.vocab = 151936, .hidden = 4096, .ffn = 22016, .layers = 32, .heads = 32, .kv_heads = 32, .positions = 32768});
-  model.qkv_bias = true;
-  read_qwen_window(model, config);
-}
-
-void qwen3(Model& model, Config& config) {
-  read_gated(model, config,
-             {.vocab = 151936,
-              .hidden = 4096,
-              .ffn = 22016,
-              .layers = 32,
-              .heads = 32,
-              .kv_heads = 32,
-              .head_dim = 128,
-              .positions = 32768});
-  read_attention_bias(model, config, false);
-  model.qk_norm = true;
-  read_qwen_window(model, config);
-}
 
 void gpt2(Model& model, Config& config) {
   read_plain(model, config, {.vocab = 50257, .hidden = 768, .layers = 12, .heads = 12, .positions = 1024, .tied = true},
@@ -103,72 +53,6 @@ void bloom(Model& model, Config& config) {
 
 namespace {
 
-/// Gemma's own files say hidden_act: gelu, which the library reads as gelu_pytorch_tanh; hidden_activation overrides
-/// it.
-void read_gemma(Model& model, Config& config, const Defaults& absent) {
-  read_shape(model, config, absent);
-  model.gated_mlp = true;
-  model.norm = spec::Norm::rmsnorm;
-  model.activation = spec::Activation::geglu;
-  if (config.map.has("hidden_activation")) read_activation(model, config, "hidden_activation");
-  read_attention_bias(model, config, false);
-}
-
-}  // namespace
-
-void gemma(Model& model, Config& config) {
-  read_gemma(model, config,
-             {.vocab = 256000,
-              .hidden = 3072,
-              .ffn = 24576,
-              .layers = 28,
-              .heads = 16,
-              .kv_heads = 16,
-              .head_dim = 256,
-              .positions = 8192,
-              .tied = true});
-}
-
-void gemma2(Model& model, Config& config) {
-  read_gemma(model, config,
-             {.vocab = 256000,
-              .hidden = 2304,
-              .ffn = 9216,
-              .layers = 26,
-              .heads = 8,
-              .kv_heads = 4,
-              .head_dim = 256,
-              .positions = 8192,
-              .tied = true});
-  read_window(model, config, 4096);
-  read_window_layers(model, config);
-  model.post_norms = true;
-}
-
-/// Five layers with a window, then one without; later files list the kinds of all layers.
-void gemma3_text(Model& model, Config& config) {
-  read_gemma(model, config,
-             {.vocab = 262208,
-              .hidden = 2304,
-              .ffn = 9216,
-              .layers = 26,
-              .heads = 8,
-              .kv_heads = 4,
-              .head_dim = 256,
-              .positions = 131072,
-              .tied = true});
-  read_window(model, config, 4096);
-  model.full_every = config.map.has("layer_types")
-                         ? every_nth(config, "layer_types", "full_attention")
-                         : static_cast<int>(config.whole("sliding_window_pattern", 6, spec::kMostLayers));
-  model.qk_norm = true;
-  model.post_norms = true;
-}
-
-void gemma3(Model& model, Config& config) { read_text_part(model, config, gemma3_text); }
-
-namespace {
-
 void read_phi(Model& model, Config& config, const Defaults& absent, std::string_view activation) {
   read_plain(model, config, absent, activation);
   model.parallel_block = true;
@@ -186,12 +70,6 @@ void phi(Model& model, Config& config) {
 
 /// Phi's first files, with GPT-2's keys.
 void phi_msft(Model& model, Config& config) { read_phi(model, config, {}, "activation_function"); }
-
-void phi3(Model& model, Config& config) {
-  read_gated(model, config,
-             {.vocab = 32064, .hidden = 3072, .ffn = 8192, .layers = 32, .heads = 32, .positions = 4096});
-  read_window(model, config, 0);
-}
 
 void mpt(Model& model, Config& config) {
   const Defaults absent{.vocab = 50368, .hidden = 2048, .layers = 24, .heads = 16, .positions = 2048, .tied = true};
@@ -232,32 +110,58 @@ void nemotron(Model& model, Config& config) {
   model.bias = config.flag("mlp_bias", false);
 }
 
-/// Its norms are behind attention and feed-forward, as many and as wide as others have in front.
-void olmo2(Model& model, Config& config) {
-  read_gated(model, config,
-             {.vocab = 50304, .hidden = 4096, .ffn = 11008, .layers = 32, .heads = 32, .positions = 2048});
-  read_attention_bias(model, config, false);
-  model.qk_norm = true;
-  model.qk_scale = spec::QkScale::width;
+/// GPT-2 whose queries share one key and value (SantaCoder, StarCoder).
+void gpt_bigcode(Model& model, Config& config) {
+  gpt2(model, config);
+  model.kv_heads = config.flag("multi_query", true) ? 1 : model.heads;
 }
 
-void smollm3(Model& model, Config& config) {
-  read_gated(model, config,
-             {.vocab = 128256,
-              .hidden = 2048,
-              .ffn = 11008,
-              .layers = 36,
-              .heads = 16,
-              .kv_heads = 4,
-              .positions = 32768,
-              .tied = true});
-  read_attention_bias(model, config, false);
-  model.bias = config.flag("mlp_bias", false);
-  model.nope_every = read_nope_every(config);
-  if (config.flag("use_sliding_window", false)) {
-    config.map.fault("use_sliding_window", "a window in the layers without rotary embedding is not known",
-                     "write false, or describe the model in a file of its own");
+void starcoder2(Model& model, Config& config) {
+  read_plain(model, config,
+             {.vocab = 49152,
+              .hidden = 3072,
+              .ffn = 12288,
+              .layers = 30,
+              .heads = 24,
+              .kv_heads = 2,
+              .positions = 4096,
+              .tied = true},
+             "hidden_act");
+  model.bias = config.flag("use_bias", true);
+  read_window(model, config, 0);
+}
+
+void stablelm(Model& model, Config& config) {
+  read_gated(
+      model, config,
+      {.vocab = 50304, .hidden = 2560, .ffn = 6912, .layers = 32, .heads = 32, .kv_heads = 32, .positions = 4096});
+  model.norm = spec::Norm::layernorm;
+  model.qkv_bias = config.flag("use_qkv_bias", false);
+  model.parallel_block = config.flag("use_parallel_residual", false);
+  if (model.parallel_block) model.norms_in_parallel = 1;
+  if (config.flag("qk_layernorm", false)) {
+    config.map.fault("qk_layernorm", "norms without shift, beside others that have one, are not known",
+                     "only StableLM models without a norm of queries and keys are known, which all but 12B are");
   }
+}
+
+/// One layernorm without shift, whose output attention and feed-forward both read.
+void read_cohere(Model& model, Config& config) {
+  read_gated(
+      model, config,
+      {.vocab = 256000, .hidden = 8192, .ffn = 22528, .layers = 40, .heads = 64, .positions = 8192, .tied = true});
+  model.norm = spec::Norm::layernorm;
+  model.norm_bias = false;
+  model.parallel_block = true;
+  model.norms_in_parallel = 1;
+  read_attention_bias(model, config, false);
+}
+
+/// Command R+'s norm is over each head, and scales each by numbers of its own.
+void cohere(Model& model, Config& config) {
+  read_cohere(model, config);
+  model.qk_norm = config.flag("use_qk_norm", false);
+  if (model.qk_norm) model.qk_scale = spec::QkScale::width;
 }
 
 }  // namespace config::huggingface

@@ -1,89 +1,125 @@
+// core/config/huggingface_experts.cpp -- architectures with experts in every layer.
 // SPDX-License-Identifier: Apache-2.0
-#include "core/config/huggingface_readers.h"
-
+#include <algorithm>
 #include <string>
 #include <vector>
 
+#include "core/config/huggingface_readers.h"
 #include "core/config/model_reader.h"
 
 namespace config::huggingface {
+
+namespace {
+
+/// Experts in every layer, as wide as the file says a feed-forward is.
+void read_only_experts(Model& model, Config& config, std::string_view key, spec::Moe moe) {
+  moe.ffn = model.ffn;
+  read_experts(moe, config, {.experts = key, .ffn = "", .shared = "", .first_dense = ""});
+  model.moe = moe;
+}
+
+}  // namespace
 
 void mixtral(Model& model, Config& config) {
   read_gated(
       model, config,
       {.vocab = 32000, .hidden = 4096, .ffn = 14336, .layers = 32, .heads = 32, .kv_heads = 8, .positions = 131072});
   read_window(model, config, 0);
-  spec::Moe moe{.experts = 8, .top_k = 2, .ffn = model.ffn};
-  config.map.read("num_local_experts", moe.experts, 1, spec::kMostExperts);
-  config.map.read("num_experts_per_tok", moe.top_k, 1, spec::kMostExperts);
-  check_experts(moe, config.map, "num_experts_per_tok");
-  model.moe = moe;
+  read_only_experts(model, config, "num_local_experts", {.experts = 8, .top_k = 2});
 }
 
-void qwen3_moe(Model& model, Config& config) {
-  read_gated(
-      model, config,
-      {.vocab = 151936, .hidden = 2048, .ffn = 6144, .layers = 24, .heads = 32, .kv_heads = 4, .positions = 32768});
+void olmoe(Model& model, Config& config) {
+  read_gated(model, config,
+             {.vocab = 50304, .hidden = 2048, .ffn = 2048, .layers = 16, .heads = 16, .positions = 4096});
   read_attention_bias(model, config, false);
   model.qk_norm = true;
-  if (config.flag("use_sliding_window", false)) read_window(model, config, 4096);  // in every layer
-  spec::Moe moe{.experts = 128, .top_k = 8, .ffn = 768};
-  const bool renamed = config.map.has("num_local_experts");  // by later versions of the library
-  config.map.read(renamed ? "num_local_experts" : "num_experts", moe.experts, 1, spec::kMostExperts);
-  config.map.read("num_experts_per_tok", moe.top_k, 1, spec::kMostExperts);
-  config.map.read("moe_intermediate_size", moe.ffn, 1, spec::kMostFfn);
-  config.map.read("decoder_sparse_step", moe.every, 1, spec::kMostLayers);
-  read_dense_layers(moe, config);
-  check_experts(moe, config.map, "num_experts_per_tok");
-  model.moe = moe;
+  model.qk_scale = spec::QkScale::width;
+  read_only_experts(model, config, "num_experts", {.experts = 64, .top_k = 8});
+}
+
+void minimax_m2(Model& model, Config& config) {
+  read_gated(model, config,
+             {.vocab = 200064,
+              .hidden = 3072,
+              .ffn = 1536,
+              .layers = 62,
+              .heads = 48,
+              .kv_heads = 8,
+              .head_dim = 128,
+              .positions = 196608});
+  model.qk_norm = true;
+  model.qk_scale = spec::QkScale::width;
+  read_only_experts(model, config, "num_local_experts", {.experts = 256, .top_k = 8, .router_bias = true});
+}
+
+void granitemoe(Model& model, Config& config) {
+  read_gated(model, config,
+             {.vocab = 32000, .hidden = 4096, .ffn = 11008, .layers = 32, .heads = 32, .positions = 2048});
+  read_attention_bias(model, config, false);
+  read_only_experts(model, config, "num_local_experts", {.experts = 8, .top_k = 2});
+}
+
+/// Granite with a feed-forward beside the experts.
+void granitemoeshared(Model& model, Config& config) {
+  granitemoe(model, config);
+  model.moe->shared_ffn = config.whole("shared_intermediate_size", 1024, spec::kMostFfn);
+  model.moe->shared_experts = model.moe->shared_ffn > 0 ? 1 : 0;
+}
+
+/// Phi-3.5-MoE: layernorms, and biases on attention and head where the file says so.
+void phimoe(Model& model, Config& config) {
+  read_gated(
+      model, config,
+      {.vocab = 32064, .hidden = 4096, .ffn = 6400, .layers = 32, .heads = 32, .kv_heads = 8, .positions = 131072});
+  model.norm = spec::Norm::layernorm;
+  read_attention_bias(model, config, false);
+  model.head_bias = config.flag("lm_head_bias", false);
+  read_window(model, config, 0);
+  read_only_experts(model, config, "num_local_experts", {.experts = 16, .top_k = 2});
 }
 
 namespace {
 
-/// V3 always chooses groups first, 4 of 8 unless told otherwise; V2 where its method says so.
-void read_groups(spec::Moe& moe, Config& config, bool always) {
-  std::string method = always ? "group_limited" : "greedy";
-  config.map.read("topk_method", method);
-  const bool limited = always || method == "group_limited_greedy";
-  const int groups = static_cast<int>(config.whole("n_group", always ? 8 : 1, spec::kMostExperts));
-  const int top = static_cast<int>(config.whole("topk_group", always ? 4 : 1, spec::kMostExperts));
-  if (!limited || groups <= 1 || groups == top) return;
-  moe.groups = groups;
-  moe.top_groups = top;
-  check_groups(moe, config.map, "n_group", "topk_group");
-}
-
-/// Latent attention and experts behind a few dense layers. Layers that predict further tokens
-/// (num_nextn_predict_layers) are left out, as the library leaves them.
-void read_deepseek(Model& model, Config& config, bool balancing_bias) {
-  spec::Mla mla;
-  mla.q_lora_rank = static_cast<int>(config.whole("q_lora_rank", 1536, spec::kMostHidden));
-  config.map.require("kv_lora_rank", mla.kv_lora_rank, 1, spec::kMostHidden);
-  config.map.require("qk_rope_head_dim", mla.rope_head_dim, 1, spec::kMostHeadDim);
-  config.map.require("qk_nope_head_dim", mla.nope_head_dim, 1, spec::kMostHeadDim);
-  config.map.require("v_head_dim", mla.value_head_dim, 1, spec::kMostHeadDim);
-  model.mla = mla;
-  read_gated(model, config, {});
-  model.head_dim = mla.nope_head_dim + mla.rope_head_dim;  // a head_dim in the file is the rotary part's
-  spec::Moe moe{.router_bias = balancing_bias};
-  config.map.require("n_routed_experts", moe.experts, 1, spec::kMostExperts);
-  config.map.require("num_experts_per_tok", moe.top_k, 1, spec::kMostExperts);
-  config.map.require("moe_intermediate_size", moe.ffn, 1, spec::kMostFfn);
-  config.map.require("first_k_dense_replace", moe.first_dense, 0, spec::kMostLayers);
-  moe.shared_experts = static_cast<int>(config.whole("n_shared_experts", 0, spec::kMostExperts));
-  moe.shared_ffn = moe.shared_experts * moe.ffn;
-  if (config.whole("moe_layer_freq", 1, spec::kMostLayers) != 1) {
-    config.map.fault("moe_layer_freq", "dense layers between those with experts are not known", "write 1");
+/// A figure of all layers, or a list with the same for each.
+void read_alike(Config& config, std::string_view key, std::int64_t& out, std::int64_t max) {
+  const Value* value = config.value.find(key);
+  if (!value || value->kind != Value::Kind::list) {
+    config.map.read(key, out, 1, max);
+    return;
   }
-  check_experts(moe, config.map, "num_experts_per_tok");
-  read_groups(moe, config, balancing_bias);
-  model.moe = moe;
+  std::vector<int> list;
+  if (!config.map.read(key, list, 1, max) || list.empty()) return;
+  out = list.front();
+  if (std::ranges::all_of(list, [&](int one) { return one == list.front(); })) return;
+  config.map.fault(key, "differs from layer to layer, which is not known", "write one figure for all layers");
 }
 
 }  // namespace
 
-void deepseek_v2(Model& model, Config& config) { read_deepseek(model, config, false); }
-void deepseek_v3(Model& model, Config& config) { read_deepseek(model, config, true); }
+/// Hunyuan A13B: a shared expert as wide as another, in every layer; the library goes by intermediate_size alone.
+void hunyuan_v1_moe(Model& model, Config& config) {
+  read_gated(model, config,
+             {.vocab = 290943, .hidden = 4096, .ffn = 11008, .layers = 32, .heads = 32, .positions = 2048});
+  read_attention_bias(model, config, false);
+  read_hunyuan_attention(model, config);
+  std::int64_t experts = 1, top_k = 1, shared = 1, width = model.ffn, dense = 0;
+  read_alike(config, "num_experts", experts, spec::kMostExperts);
+  read_alike(config, "moe_topk", top_k, spec::kMostExperts);
+  read_alike(config, "num_shared_expert", shared, spec::kMostExperts);
+  read_alike(config, "moe_intermediate_size", width, spec::kMostFfn);
+  config.map.read("moe_layer_num_skipped", dense, 0, spec::kMostLayers);
+  const std::string mend = "the library builds no such layer; describe the model in a file of its own";
+  if (shared != 1) config.map.fault("num_shared_expert", "is not 1", mend);
+  if (width != model.ffn) config.map.fault("moe_intermediate_size", "differs from intermediate_size", mend);
+  if (dense != 0) config.map.fault("moe_layer_num_skipped", "is not 0", mend);
+  spec::Moe moe{.experts = static_cast<int>(experts),
+                .top_k = static_cast<int>(top_k),
+                .ffn = model.ffn,
+                .shared_experts = 1,
+                .shared_ffn = model.ffn};
+  check_experts(moe, config.map, "moe_topk");
+  model.moe = moe;
+}
 
 void gpt_oss(Model& model, Config& config) {
   read_gated(model, config,
@@ -101,76 +137,7 @@ void gpt_oss(Model& model, Config& config) {
   model.attention_sinks = true;
   read_window(model, config, 128);
   read_window_layers(model, config);
-  spec::Moe moe{.experts = 128, .top_k = 4, .ffn = model.ffn, .router_bias = true};
-  config.map.read("num_local_experts", moe.experts, 1, spec::kMostExperts);
-  config.map.read("num_experts_per_tok", moe.top_k, 1, spec::kMostExperts);
-  check_experts(moe, config.map, "num_experts_per_tok");
-  model.moe = moe;
-}
-
-namespace {
-
-/// The library lists the layers with experts, or counts from one to the next: both must say the same here.
-void check_expert_layers(const Model& model, Config& config) {
-  std::vector<int> listed, counted;
-  if (!config.map.read("moe_layers", listed, 0, spec::kMostLayers)) return;
-  for (int layer = 0; layer < model.layers; ++layer) {
-    if (model.moe->in_layer(layer)) counted.push_back(layer);
-  }
-  if (listed == counted) return;
-  config.map.fault("moe_layers", "is not every layer that interleave_moe_layer_step counts",
-                   "write every n-th layer, and n as interleave_moe_layer_step");
-}
-
-}  // namespace
-
-/// Layers with rotary embedding attend in chunks, those without see everything.
-void llama4_text(Model& model, Config& config) {
-  read_gated(model, config,
-             {.vocab = 202048,
-              .hidden = 5120,
-              .ffn = 8192,
-              .layers = 48,
-              .heads = 40,
-              .kv_heads = 8,
-              .head_dim = 128,
-              .positions = 131072});
-  read_attention_bias(model, config, false);
-  model.qk_norm = config.flag("use_qk_norm", true);
-  if (model.qk_norm) model.qk_scale = spec::QkScale::none;
-  model.nope_every = read_nope_every(config);
-  model.attention_chunk = config.whole("attention_chunk_size", 8192, spec::kMostPositions);
-  model.full_every =
-      config.map.has("layer_types") ? every_nth(config, "layer_types", "full_attention") : model.nope_every;
-  spec::Moe moe{.experts = 16, .top_k = 1, .ffn = model.ffn, .shared_experts = 1, .shared_ffn = model.ffn};
-  config.map.read("num_local_experts", moe.experts, 1, spec::kMostExperts);
-  config.map.read("num_experts_per_tok", moe.top_k, 1, spec::kMostExperts);
-  config.map.read("interleave_moe_layer_step", moe.every, 1, spec::kMostLayers);
-  check_experts(moe, config.map, "num_experts_per_tok");
-  model.moe = moe;
-  check_expert_layers(model, config);
-  model.ffn = 16384;
-  config.map.read("intermediate_size_mlp", model.ffn, 1, spec::kMostFfn);
-}
-
-void llama4(Model& model, Config& config) { read_text_part(model, config, llama4_text); }
-
-void glm4_moe(Model& model, Config& config) {
-  read_gated(
-      model, config,
-      {.vocab = 151552, .hidden = 4096, .ffn = 10944, .layers = 46, .heads = 96, .kv_heads = 8, .positions = 131072});
-  model.qkv_bias = config.flag("attention_bias", false);  // its output projection never has one
-  model.proj_bias = false;
-  model.qk_norm = config.flag("use_qk_norm", false);
-  spec::Moe moe{.experts = 128, .top_k = 8, .ffn = 1408, .shared_experts = 1, .first_dense = 1, .router_bias = true};
-  config.map.read("n_routed_experts", moe.experts, 1, spec::kMostExperts);
-  config.map.read("num_experts_per_tok", moe.top_k, 1, spec::kMostExperts);
-  config.map.read("moe_intermediate_size", moe.ffn, 1, spec::kMostFfn);
-  config.map.read("n_shared_experts", moe.shared_experts, 0, spec::kMostExperts);
-  config.map.read("first_k_dense_replace", moe.first_dense, 0, spec::kMostLayers);
-  moe.shared_ffn = moe.shared_experts * moe.ffn;
-  check_experts(moe, config.map, "num_experts_per_tok");
-  model.moe = moe;
+  read_only_experts(model, config, "num_local_experts", {.experts = 128, .top_k = 4, .router_bias = true});
 }
 
 void dbrx(Model& model, Config& config) {

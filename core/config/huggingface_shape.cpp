@@ -21,6 +21,7 @@ constexpr std::array<std::string_view, 4> kHidden{"hidden_size", "n_embd", "n_em
 constexpr std::array<std::string_view, 3> kHeads{"num_attention_heads", "n_head", "n_heads"};
 constexpr std::array<std::string_view, 4> kKvHeads{"num_key_value_heads", "num_kv_heads", "n_head_kv", "kv_n_heads"};
 constexpr std::array<std::string_view, 4> kFfn{"intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size"};
+constexpr std::array<std::string_view, 2> kVocab{"vocab_size", "padded_vocab_size"};
 constexpr std::array<std::string_view, 3> kPositions{"max_position_embeddings", "n_positions", "max_seq_len"};
 
 /// The name under which this file has it; the common one when it has none.
@@ -87,8 +88,8 @@ void read_shape(spec::Model& model, HuggingFaceConfig& config, const HuggingFace
   read_count(config, "layers", kLayers, model.layers, absent.layers, spec::kMostLayers);
   read_count(config, "hidden", kHidden, model.hidden, absent.hidden, spec::kMostHidden);
   read_count(config, "heads", kHeads, model.heads, absent.heads, spec::kMostHeads);
-  constexpr std::array<std::string_view, 1> vocab{"vocab_size"}, head_dim{"head_dim"};
-  read_count(config, "vocab", vocab, model.vocab, absent.vocab, spec::kMostVocab);
+  constexpr std::array<std::string_view, 1> head_dim{"head_dim"};
+  read_count(config, "vocab", kVocab, model.vocab, absent.vocab, spec::kMostVocab);
   read_derived(config, "kv_heads", kKvHeads, model.kv_heads, absent.kv_heads, model.heads, spec::kMostHeads);
   read_derived(config, "ffn", kFfn, model.ffn, absent.ffn, 4 * model.hidden, spec::kMostFfn);
   read_derived(config, "max_positions", kPositions, model.max_positions, absent.positions, std::int64_t{0},

@@ -13,19 +13,34 @@ namespace {
 using ModelMessages = MessageTest;
 
 const std::string kTypes =
-    "known: bloom, dbrx, deepseek_v2, deepseek_v3, kimi_k2, falcon, gemma, gemma2, gemma3, "
-    "gemma3_text, glm4_moe, gpt2, gpt_neox, gpt_oss, gptj, llama, llama4, llama4_text, mistral, "
-    "mixtral, mpt, nemotron, nemotron_h, olmo2, opt, phi, phi-msft, phi3, qwen2, qwen3, qwen3_5, qwen3_5_moe, "
-    "qwen3_5_moe_text, qwen3_5_text, qwen3_moe, qwen3_next, smollm3";
+    "known: afmoe, aquila, arcee, baichuan, bailing_moe, bailing_moe_v2, bloom, chatglm, cohere, cohere2, dbrx, "
+    "deepseek_v2, deepseek_v3, kimi_k2, dots1, ernie4_5, ernie4_5_moe, exaone4, exaone_moe, falcon, gemma, "
+    "gemma2, gemma3, gemma3_text, glm, glm4, glm4_moe, glm4_moe_lite, glm4v_moe, gpt2, gpt_bigcode, gpt_neox, "
+    "gpt_oss, gptj, granite, granitemoe, granitemoeshared, helium, hunyuan_v1_dense, hunyuan_v1_moe, internlm2, "
+    "internlm3, kimi_k25, llama, llama4, llama4_text, mimo, minimax_m2, ministral, ministral3, mistral, mistral3, "
+    "mistral4, mixtral, mpt, nemotron, nemotron_h, olmo2, olmo3, olmoe, opt, phi, phi-msft, phi3, phimoe, qwen2, "
+    "qwen2_5_vl, qwen2_moe, qwen2_vl, qwen3, qwen3_5, qwen3_5_moe, qwen3_5_moe_text, qwen3_5_text, qwen3_moe, "
+    "qwen3_next, qwen3_vl, qwen3_vl_moe, seed_oss, smollm3, solar_open, stablelm, starcoder2, xverse, Yi";
 const std::string kClasses =
-    "known: BloomForCausalLM, DbrxForCausalLM, DeepseekV2ForCausalLM, DeepseekV3ForCausalLM, "
-    "FalconForCausalLM, GemmaForCausalLM, Gemma2ForCausalLM, Gemma3ForConditionalGeneration, "
-    "Gemma3ForCausalLM, Glm4MoeForCausalLM, GPT2LMHeadModel, GPTNeoXForCausalLM, GptOssForCausalLM, "
-    "GPTJForCausalLM, LlamaForCausalLM, Llama4ForConditionalGeneration, Llama4ForCausalLM, "
-    "MistralForCausalLM, MixtralForCausalLM, MPTForCausalLM, NemotronForCausalLM, NemotronHForCausalLM, "
-    "Olmo2ForCausalLM, OPTForCausalLM, PhiForCausalLM, Phi3ForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM, "
-    "Qwen3_5ForConditionalGeneration, Qwen3_5MoeForConditionalGeneration, Qwen3_5MoeForCausalLM, Qwen3_5ForCausalLM, "
-    "Qwen3MoeForCausalLM, Qwen3NextForCausalLM, SmolLM3ForCausalLM";
+    "known: AfmoeForCausalLM, AquilaForCausalLM, ArceeForCausalLM, BaichuanForCausalLM, BaiChuanForCausalLM, "
+    "BailingMoeForCausalLM, BailingMoeV2ForCausalLM, BloomForCausalLM, ChatGLMModel, CohereForCausalLM, "
+    "Cohere2ForCausalLM, DbrxForCausalLM, DeepseekV2ForCausalLM, DeepseekV3ForCausalLM, Dots1ForCausalLM, "
+    "Ernie4_5ForCausalLM, Ernie4_5_MoeForCausalLM, Exaone4ForCausalLM, ExaoneMoeForCausalLM, FalconForCausalLM, "
+    "GemmaForCausalLM, Gemma2ForCausalLM, Gemma3ForConditionalGeneration, Gemma3ForCausalLM, GlmForCausalLM, "
+    "Glm4ForCausalLM, Glm4MoeForCausalLM, Glm4MoeLiteForCausalLM, Glm4vMoeForConditionalGeneration, "
+    "GPT2LMHeadModel, GPTBigCodeForCausalLM, GPTNeoXForCausalLM, GptOssForCausalLM, GPTJForCausalLM, "
+    "GraniteForCausalLM, GraniteMoeForCausalLM, GraniteMoeSharedForCausalLM, HeliumForCausalLM, "
+    "HunYuanDenseV1ForCausalLM, HunYuanMoEV1ForCausalLM, InternLM2ForCausalLM, InternLM3ForCausalLM, "
+    "KimiK25ForConditionalGeneration, LlamaForCausalLM, Llama4ForConditionalGeneration, Llama4ForCausalLM, "
+    "MiMoForCausalLM, MiniMaxM2ForCausalLM, MinistralForCausalLM, Ministral3ForCausalLM, MistralForCausalLM, "
+    "Mistral3ForConditionalGeneration, Mistral4ForCausalLM, MixtralForCausalLM, MPTForCausalLM, "
+    "NemotronForCausalLM, NemotronHForCausalLM, Olmo2ForCausalLM, Olmo3ForCausalLM, OlmoeForCausalLM, "
+    "OPTForCausalLM, PhiForCausalLM, Phi3ForCausalLM, PhimoeForCausalLM, Qwen2ForCausalLM, "
+    "Qwen2_5_VLForConditionalGeneration, Qwen2MoeForCausalLM, Qwen2VLForConditionalGeneration, Qwen3ForCausalLM, "
+    "Qwen3_5ForConditionalGeneration, Qwen3_5MoeForConditionalGeneration, Qwen3_5MoeForCausalLM, "
+    "Qwen3_5ForCausalLM, Qwen3MoeForCausalLM, Qwen3NextForCausalLM, Qwen3VLForConditionalGeneration, "
+    "Qwen3VLMoeForConditionalGeneration, SeedOssForCausalLM, SmolLM3ForCausalLM, SolarOpenForCausalLM, "
+    "StableLmForCausalLM, Starcoder2ForCausalLM, XverseForCausalLM, YiForCausalLM";
 
 TEST_F(ModelMessages, AnUnknownArchitectureListsTheKnown) {
   EXPECT_EQ(of_config_json("{\"model_type\": \"t5\", \"num_layers\": 4}"),
@@ -53,10 +68,10 @@ TEST_F(ModelMessages, AnotherVersionIsAnotherArchitecture) {
     const std::string told = of_config_json("{\"" + key + "\": " + name + "}");
     return told.substr(told.find("mend: "), 18);
   };
-  EXPECT_EQ(hint("model_type", "\"deepseek_v32\""), "mend: known: bloom");
-  EXPECT_EQ(hint("model_type", "\"gemma4\""), "mend: known: bloom");
+  EXPECT_EQ(hint("model_type", "\"deepseek_v32\""), "mend: known: afmoe");
+  EXPECT_EQ(hint("model_type", "\"gemma4\""), "mend: known: afmoe");
   EXPECT_EQ(hint("architectures", "[\"Gamma2ForCausalLM\"]"), "mend: did you mean");
-  EXPECT_EQ(hint("architectures", "[\"Cohere2ForCausalLM\"]"), "mend: known: Bloom");  // near by its end alone
+  EXPECT_EQ(hint("architectures", "[\"LongcatForCausalLM\"]"), "mend: known: Afmoe");  // near by its end alone
 }
 
 TEST_F(ModelMessages, RecurrentLayersAreToldByTheirName) {
