@@ -1,4 +1,5 @@
-// core/config/huggingface_dense.cpp -- dense architectures with layernorms: GPT-2 and those after it, Cohere.
+// core/config/huggingface_dense.cpp -- dense architectures with layernorms (GPT-2 and those after it, Cohere) or one
+// up-projection (Nemotron).
 // SPDX-License-Identifier: Apache-2.0
 #include "core/config/huggingface_readers.h"
 
@@ -100,14 +101,36 @@ void falcon(Model& model, Config& config) {
   model.position = config.flag("alibi", false) ? spec::Position::alibi : spec::Position::rope;
 }
 
-void nemotron(Model& model, Config& config) {
+namespace {
+
+/// Rotary positions and one up-projection, squared; biases by a flag each.
+void read_squared(Model& model, Config& config, const Defaults& absent, bool biased) {
   model.activation = spec::Activation::squared_relu;
-  read_shape(model, config,
-             {.vocab = 256000, .hidden = 6144, .ffn = 24576, .layers = 32, .heads = 48, .positions = 4096});
+  read_shape(model, config, absent);
   if (config.map.has("hidden_act")) read_activation(model, config, "hidden_act");
+  read_attention_bias(model, config, biased);
+  model.bias = config.flag("mlp_bias", biased);
+}
+
+}  // namespace
+
+void nemotron(Model& model, Config& config) {
+  read_squared(model, config,
+               {.vocab = 256000, .hidden = 6144, .ffn = 24576, .layers = 32, .heads = 48, .positions = 4096}, false);
   model.norm = spec::Norm::layernorm;
-  read_attention_bias(model, config, false);
-  model.bias = config.flag("mlp_bias", false);
+}
+
+void jais2(Model& model, Config& config) {
+  read_squared(model, config,
+               {.vocab = 150272, .hidden = 3328, .ffn = 26624, .layers = 32, .heads = 26, .positions = 8192}, true);
+  model.norm = spec::Norm::layernorm;
+}
+
+/// Llama with one up-projection, squared.
+void arcee(Model& model, Config& config) {
+  read_squared(model, config,
+               {.vocab = 32000, .hidden = 2560, .ffn = 18432, .layers = 32, .heads = 32, .positions = 4096}, false);
+  model.norm = spec::Norm::rmsnorm;
 }
 
 /// GPT-2 whose queries share one key and value (SantaCoder, StarCoder).

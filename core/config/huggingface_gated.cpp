@@ -27,17 +27,6 @@ void helium(Model& model, Config& config) {
   model.bias = config.flag("mlp_bias", false);
 }
 
-/// Llama with one up-projection, squared.
-void arcee(Model& model, Config& config) {
-  model.activation = spec::Activation::squared_relu;
-  read_shape(model, config,
-             {.vocab = 32000, .hidden = 2560, .ffn = 18432, .layers = 32, .heads = 32, .positions = 4096});
-  if (config.map.has("hidden_act")) read_activation(model, config, "hidden_act");
-  model.norm = spec::Norm::rmsnorm;
-  read_attention_bias(model, config, false);
-  model.bias = config.flag("mlp_bias", false);
-}
-
 void seed_oss(Model& model, Config& config) {
   read_gated(model, config,
              {.vocab = 155136,

@@ -53,6 +53,7 @@ void read_cohere(Model&, Config&);
 void read_text_part(Model&, Config&, void (*read)(Model&, Config&));
 
 // huggingface_dense.cpp
+void arcee(Model&, Config&);
 void bloom(Model&, Config&);
 void cohere(Model&, Config&);
 void falcon(Model&, Config&);
@@ -60,6 +61,7 @@ void gpt2(Model&, Config&);
 void gpt_bigcode(Model&, Config&);
 void gpt_neox(Model&, Config&);
 void gptj(Model&, Config&);
+void jais2(Model&, Config&);
 void mpt(Model&, Config&);
 void nemotron(Model&, Config&);
 void opt(Model&, Config&);
@@ -69,7 +71,6 @@ void stablelm(Model&, Config&);
 void starcoder2(Model&, Config&);
 
 // huggingface_gated.cpp
-void arcee(Model&, Config&);
 void ernie4_5(Model&, Config&);
 void glm(Model&, Config&);
 void glm4(Model&, Config&);
@@ -116,6 +117,7 @@ void qwen3_vl_moe_text(Model&, Config&);
 
 // huggingface_shared_experts.cpp
 void afmoe(Model&, Config&);
+void deepseek(Model&, Config&);
 void deepseek_v2(Model&, Config&);
 void deepseek_v3(Model&, Config&);
 void dots1(Model&, Config&);
@@ -123,6 +125,7 @@ void exaone_moe(Model&, Config&);
 void glm4_moe(Model&, Config&);
 void glm4_moe_lite(Model&, Config&);
 void glm4v_moe_text(Model&, Config&);
+void hy_v3(Model&, Config&);
 void mistral4(Model&, Config&);
 void solar_open(Model&, Config&);
 

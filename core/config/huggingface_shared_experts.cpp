@@ -56,6 +56,13 @@ void read_glm_experts(Model& model, Config& config, spec::Moe moe) {
 
 }  // namespace
 
+/// DeepSeek-MoE 16B: plain attention.
+void deepseek(Model& model, Config& config) {
+  read_gated(model, config, {});
+  read_attention_bias(model, config, false);
+  model.moe = read_deepseek_experts(config, false);
+}
+
 /// Chooses groups first where its method says so.
 void deepseek_v2(Model& model, Config& config) {
   read_latent_attention(model, config);
@@ -157,6 +164,25 @@ void exaone_moe(Model& model, Config& config) {
   read_experts(moe, config, {.experts = "num_experts", .shared = "num_shared_experts"});
   read_mlp_layer_types(moe, config);
   read_groups(moe, config, 1, 1);
+  model.moe = moe;
+}
+
+/// Tencent's Hy3.
+void hy_v3(Model& model, Config& config) {
+  read_gated(model, config,
+             {.vocab = 120832,
+              .hidden = 4096,
+              .ffn = 13312,
+              .layers = 80,
+              .heads = 64,
+              .kv_heads = 8,
+              .head_dim = 128,
+              .positions = 131072});
+  read_attention_bias(model, config, false);
+  model.qk_norm = true;
+  spec::Moe moe{.experts = 192, .top_k = 8, .ffn = 1536, .shared_experts = 1, .first_dense = 1, .router_bias = true};
+  read_experts(moe, config, {.experts = "num_experts", .shared = "num_shared_experts"});
+  read_mlp_layer_types(moe, config);
   model.moe = moe;
 }
 

@@ -207,6 +207,16 @@ TEST(HuggingFaceFamilies, FilesAreOfTheSizeThatTheirModelsWerePublishedWith) {
       "num_experts_per_tok": 4, "num_hidden_layers": 36, "num_key_value_heads": 32, "vocab_size": 131072,
       "n_group": 1, "topk_group": 1})",
        118'972'826'624},
+      // DeepSeek-MoE 16B. A layer of 27: attention 4 x 2048^2, router 64 x 2048, 66 experts of 3 x 2048 x 1408, norms
+      // 2 x 2048; the first has 3 x 2048 x 10944.
+      {R"({"model_type": "deepseek", "first_k_dense_replace": 1, "hidden_size": 2048, "intermediate_size": 10944,
+      "moe_intermediate_size": 1408, "moe_layer_freq": 1, "n_routed_experts": 64, "n_shared_experts": 2,
+      "num_attention_heads": 16, "num_experts_per_tok": 6, "num_hidden_layers": 28, "num_key_value_heads": 16,
+      "vocab_size": 102400})",
+       16'375'728'128},
+      // Jais 2 8B. A layer: attention 4 x 3328^2 and 4 x 3328 of bias, feed-forward 2 x 3328 x 26624 and 26624 + 3328,
+      // norms 4 x 3328.
+      {R"({"model_type": "jais2"})", 8'090'401'280},
       // Trinity Mini. A layer of 30: attention 2048 x 9216 + 4096 x 2048, norms of 4 x 2048 and 2 x 128, router 128 x
       // 2049, 129
       // experts of 3 x 2048 x 1024; the first two have 3 x 2048 x 6144.

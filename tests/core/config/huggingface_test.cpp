@@ -90,12 +90,12 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values("bloom-176b", "command-a-111b", "dbrx", "deepseek-v2", "deepseek-v3", "ernie-4.5-300b-a47b",
                     "falcon-180b", "falcon-40b", "falcon-7b", "gemma-7b", "gemma2-9b", "gemma3-27b", "gemma3-4b",
                     "glm-4-32b", "glm-4.5", "glm-4.5-air", "glm-4.7-flash", "gpt-j-6b", "gpt-neox-20b", "gpt-oss-20b",
-                    "gpt2", "gpt2-xl", "granite-3.1-8b", "hunyuan-a13b", "kimi-k2", "ling-1t", "ling-flash-2.0",
-                    "llama-7b", "llama2-70b", "llama2-7b", "llama3-70b", "llama3.2-1b", "llama4-maverick-17b-128e",
-                    "llama4-scout-17b-16e", "minimax-m2", "mistral-7b", "mistral-small-24b", "mixtral-8x7b", "mpt-7b",
-                    "nemotron-4-15b", "olmo2-32b", "olmo3-32b", "olmo3-7b", "olmoe-1b-7b", "opt-125m", "phi-2",
-                    "phi-3-mini", "phi-4", "qwen2.5-0.5b", "qwen2.5-7b", "qwen3-30b-a3b", "qwen3-8b",
-                    "qwen3-coder-480b-a35b", "seed-oss-36b", "smollm3-3b", "trinity-large-400b-a13b"));
+                    "gpt2", "gpt2-xl", "granite-3.1-8b", "hunyuan-a13b", "hy3-295b-a21b", "kimi-k2", "ling-1t",
+                    "ling-flash-2.0", "llama-7b", "llama2-70b", "llama2-7b", "llama3-70b", "llama3.2-1b",
+                    "llama4-maverick-17b-128e", "llama4-scout-17b-16e", "minimax-m2", "mistral-7b", "mistral-small-24b",
+                    "mixtral-8x7b", "mpt-7b", "nemotron-4-15b", "olmo2-32b", "olmo3-32b", "olmo3-7b", "olmoe-1b-7b",
+                    "opt-125m", "phi-2", "phi-3-mini", "phi-4", "qwen2.5-0.5b", "qwen2.5-7b", "qwen3-30b-a3b",
+                    "qwen3-8b", "qwen3-coder-480b-a35b", "seed-oss-36b", "smollm3-3b", "trinity-large-400b-a13b"));
 
 TEST(HuggingFace, AnOrdinaryModelFileIsNone) {
   EXPECT_FALSE(config::is_huggingface(config::parse("{layers: 2, hidden: 8}", "model.yaml")));
@@ -223,12 +223,12 @@ TEST(HuggingFace, AnUnknownArchitectureIsToldWithThoseThatAreKnown) {
   EXPECT_EQ(base::to_string(faults[0]),
             "config.json:1:16: error: model_type: 't5' is not known\n"
             "  mend: known: afmoe, aquila, arcee, baichuan, bailing_moe, bailing_moe_v2, bloom, chatglm, cohere, "
-            "cohere2, dbrx, deepseek_v2, deepseek_v3, kimi_k2, dots1, ernie4_5, ernie4_5_moe, exaone4, "
+            "cohere2, dbrx, deepseek, deepseek_v2, deepseek_v3, kimi_k2, dots1, ernie4_5, ernie4_5_moe, exaone4, "
             "exaone_moe, falcon, gemma, gemma2, gemma3, gemma3_text, glm, glm4, glm4_moe, glm4_moe_lite, "
             "glm4v_moe, gpt2, gpt_bigcode, gpt_neox, gpt_oss, gptj, granite, granitemoe, granitemoeshared, "
-            "helium, hunyuan_v1_dense, hunyuan_v1_moe, internlm2, internlm3, kimi_k25, llama, llama4, "
-            "llama4_text, mimo, minimax_m2, ministral, ministral3, mistral, mistral3, mistral4, mixtral, mpt, "
-            "nemotron, nemotron_h, olmo2, olmo3, olmoe, opt, phi, phi-msft, phi3, phimoe, qwen2, qwen2_5_vl, "
+            "helium, hunyuan_v1_dense, hunyuan_v1_moe, hy_v3, internlm2, internlm3, jais2, kimi_k25, llama, "
+            "llama4, llama4_text, mimo, minimax_m2, ministral, ministral3, mistral, mistral3, mistral4, mixtral, "
+            "mpt, nemotron, nemotron_h, olmo2, olmo3, olmoe, opt, phi, phi-msft, phi3, phimoe, qwen2, qwen2_5_vl, "
             "qwen2_moe, qwen2_vl, qwen3, qwen3_5, qwen3_5_moe, qwen3_5_moe_text, qwen3_5_text, qwen3_moe, "
             "qwen3_next, qwen3_vl, qwen3_vl_moe, seed_oss, smollm3, solar_open, stablelm, starcoder2, xverse, Yi");
 }

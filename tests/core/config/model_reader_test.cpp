@@ -344,6 +344,13 @@ TEST(ModelCatalogue, GlmIsItsPublishedCountLessItsFurtherLayersCopies) {
   EXPECT_EQ(with_further("glm-4.7-flash"), 31'221'488'576);
 }
 
+// Published with its module of further tokens, which has no copies.
+TEST(ModelCatalogue, Hy3IsItsPublishedCountWithItsModule) {
+  Model model = entry("hy3-295b-a21b");
+  model.mtp = 1;
+  EXPECT_EQ(spec::parameters(model).total(), 298'786'155'776);
+}
+
 // With its module of further tokens, as published: Megatron-Bridge's verification cards of Super (@d5d8c192) and Ultra
 // (@67e05799); Megatron-Bridge's export of Lightning. Run twice, the module is still one.
 TEST(ModelCatalogue, Nemotron3IsItsPublishedCountWithOneModule) {
