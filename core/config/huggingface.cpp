@@ -57,13 +57,18 @@ const Architecture* find_architecture(const Value& value, MapReader& map) {
   const auto it = std::find_if(all.begin(), all.end(), [&](const Architecture& one) { return one.*spelling == name; });
   if (it != all.end()) return &*it;
   const bool written = value.find("architectures") && !typed;
-  const bool recurrent = has_recurrent_layers(name);
-  map.fault(written ? "architectures" : "model_type",
-            name.empty() ? "names no architecture"
-            : recurrent  ? base::quoted(name) + " has recurrent layers, and its config.json is not read"
-                         : base::quoted(name) + " is not known",
-            recurrent ? "write its shape as a model of its own: the keys recurrent and pattern of docs/models.md"
-                      : known_architectures(name, spelling));
+  const std::string key = written ? "architectures" : "model_type";
+  if (name.empty()) {
+    map.fault(key, "names no architecture", known_architectures(name, spelling));
+  } else if (has_recurrent_layers(name)) {
+    map.fault(key, base::quoted(name) + " has recurrent layers, and its config.json is not read",
+              "write its shape as a model of its own: the keys recurrent and pattern of docs/models.md");
+  } else if (const std::string_view beyond = beyond_the_keys(name); !beyond.empty()) {
+    map.fault(key, base::quoted(name) + " has " + std::string(beyond) + ", and its config.json is not read",
+              "write the nearest shape that the keys of docs/models.md can say");
+  } else {
+    map.fault(key, base::quoted(name) + " is not known", known_architectures(name, spelling));
+  }
   return nullptr;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
 
 #include "core/base/near_names.h"
 #include "core/config/huggingface_readers.h"
@@ -112,13 +113,39 @@ std::string_view class_stem(std::string_view class_name) {
   return class_name.substr(0, std::min(class_name.find("For"), class_name.find("LMHead")));
 }
 
+namespace {
+
+/// "deepseekv32" of deepseek_v32 and of DeepseekV32ForCausalLM.
+std::string plain_name(std::string_view name) {
+  std::string plain = base::spelled_alike(class_stem(name));
+  std::erase(plain, '_');
+  return plain;
+}
+
+}  // namespace
+
+std::string_view beyond_the_keys(std::string_view name) {
+  constexpr std::string_view kIndexer = "an indexer that chooses the keys of a query";
+  constexpr std::string_view kHeads = "heads that differ from layer to layer";
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kBeyond{{
+      {"apertus", "an activation of its own, with learned numbers"},
+      {"cwm", "a first layer in four that sees everything"},
+      {"deepseekv32", kIndexer},
+      {"glmmoedsa", kIndexer},
+      {"longcatflash", "two attentions in a layer"},
+      {"mimov2flash", kHeads},
+      {"step3p5", kHeads},
+  }};
+  const std::string plain = plain_name(name);
+  const auto it = std::ranges::find(kBeyond, plain, [](const auto& one) { return one.first; });
+  return it == kBeyond.end() ? std::string_view() : it->second;
+}
+
 bool has_recurrent_layers(std::string_view name) {
   constexpr std::array<std::string_view, 13> kRecurrent{
       "mamba",  "mamba2", "falconmamba", "falconh1",         "jamba",  "bamba",         "zamba",
       "zamba2", "rwkv",   "xlstm",       "granitemoehybrid", "plamo2", "recurrentgemma"};
-  std::string plain = base::spelled_alike(class_stem(name));
-  std::erase(plain, '_');
-  return std::ranges::find(kRecurrent, plain) != kRecurrent.end();
+  return std::ranges::find(kRecurrent, plain_name(name)) != kRecurrent.end();
 }
 
 }  // namespace config

@@ -19,6 +19,9 @@ std::span<const HuggingFaceArchitecture> huggingface_architectures();
 
 /// Whether a model type, or the name of a class, is of models known to have state-space (recurrent) layers.
 bool has_recurrent_layers(std::string_view name);
+/// What an architecture has that no key of a model says, so that its files are not read; empty: none is known to have
+/// it.
+std::string_view beyond_the_keys(std::string_view name);
 /// What tells a class: "Mamba2" of Mamba2ForCausalLM.
 std::string_view class_stem(std::string_view class_name);
 

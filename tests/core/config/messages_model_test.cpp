@@ -70,7 +70,7 @@ TEST_F(ModelMessages, AnotherVersionIsAnotherArchitecture) {
     const std::string told = of_config_json("{\"" + key + "\": " + name + "}");
     return told.substr(told.find("mend: "), 18);
   };
-  EXPECT_EQ(hint("model_type", "\"deepseek_v32\""), "mend: known: afmoe");
+  EXPECT_EQ(hint("model_type", "\"deepseek_v5\""), "mend: known: afmoe");
   EXPECT_EQ(hint("model_type", "\"gemma4\""), "mend: known: afmoe");
   EXPECT_EQ(hint("architectures", "[\"Gamma2ForCausalLM\"]"), "mend: did you mean");
   EXPECT_EQ(hint("architectures", "[\"LongcatForCausalLM\"]"), "mend: known: Afmoe");  // near by its end alone
@@ -85,6 +85,19 @@ TEST_F(ModelMessages, RecurrentLayersAreToldByTheirName) {
        {"Mamba2ForCausalLM", "JambaForCausalLM", "BambaForCausalLM", "RwkvForCausalLM", "xLSTMForCausalLM",
         "GraniteMoeHybridForCausalLM", "Plamo2ForCausalLM", "ZambaForCausalLM"}) {
     EXPECT_NE(of_config_json(std::string("{\"architectures\": [\"") + name + "\"]}").find("recurrent"),
+              std::string::npos)
+        << name;
+  }
+}
+
+TEST_F(ModelMessages, WhatNoKeySaysIsTold) {
+  EXPECT_EQ(of_config_json("{\"model_type\": \"apertus\"}"),
+            "workloads/models/other.json:1:16: error: model_type: 'apertus' has an activation of its own, with learned "
+            "numbers, and its config.json is not read\n"
+            "  mend: write the nearest shape that the keys of docs/models.md can say");
+  for (const char* name : {"DeepseekV32ForCausalLM", "GlmMoeDsaForCausalLM", "LongcatFlashForCausalLM",
+                           "MiMoV2FlashForCausalLM", "Step3p5ForCausalLM", "CwmForCausalLM"}) {
+    EXPECT_NE(of_config_json(std::string("{\"architectures\": [\"") + name + "\"]}").find("is not read"),
               std::string::npos)
         << name;
   }
