@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/config/huggingface_readers.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -40,13 +41,14 @@ void qwen3_moe(Model& model, Config& config) {
 
 namespace {
 
-/// V3 always chooses groups first, 4 of 8 unless told otherwise; V2 where its method says so.
-void read_groups(spec::Moe& moe, Config& config, bool always) {
+/// V3 always chooses groups first, 4 of 8 unless told otherwise; V2 where its method says so. `groups`: of V3's kin.
+void read_groups(spec::Moe& moe, Config& config, bool always, int groups_of_kin) {
   std::string method = always ? "group_limited" : "greedy";
   config.map.read("topk_method", method);
   const bool limited = always || method == "group_limited_greedy";
-  const int groups = static_cast<int>(config.whole("n_group", always ? 8 : 1, spec::kMostExperts));
-  const int top = static_cast<int>(config.whole("topk_group", always ? 4 : 1, spec::kMostExperts));
+  const int groups = static_cast<int>(config.whole("n_group", always ? groups_of_kin : 1, spec::kMostExperts));
+  const int top =
+      static_cast<int>(config.whole("topk_group", always ? (groups_of_kin + 1) / 2 : 1, spec::kMostExperts));
   if (!limited || groups <= 1 || groups == top) return;
   moe.groups = groups;
   moe.top_groups = top;
@@ -55,7 +57,7 @@ void read_groups(spec::Moe& moe, Config& config, bool always) {
 
 /// Latent attention and experts behind a few dense layers. Layers that predict further tokens
 /// (num_nextn_predict_layers) are left out, as the library leaves them.
-void read_deepseek(Model& model, Config& config, bool balancing_bias) {
+void read_deepseek(Model& model, Config& config, bool balancing_bias, int groups = 8) {
   spec::Mla mla;
   mla.q_lora_rank = static_cast<int>(config.whole("q_lora_rank", 1536, spec::kMostHidden));
   config.map.require("kv_lora_rank", mla.kv_lora_rank, 1, spec::kMostHidden);
@@ -76,7 +78,7 @@ void read_deepseek(Model& model, Config& config, bool balancing_bias) {
     config.map.fault("moe_layer_freq", "dense layers between those with experts are not known", "write 1");
   }
   check_experts(moe, config.map, "num_experts_per_tok");
-  read_groups(moe, config, balancing_bias);
+  read_groups(moe, config, balancing_bias, groups);
   model.moe = moe;
 }
 
@@ -84,6 +86,52 @@ void read_deepseek(Model& model, Config& config, bool balancing_bias) {
 
 void deepseek_v2(Model& model, Config& config) { read_deepseek(model, config, false); }
 void deepseek_v3(Model& model, Config& config) { read_deepseek(model, config, true); }
+
+namespace {
+
+/// Layers of kind "full" have an indexer, "shared" ones use the choice of the one before: the first
+/// index_skip_topk_offset, then every index_topk_freq-th, whether listed or counted.
+void read_shared_indices(spec::Indexer& indexer, const Model& model, Config& config) {
+  indexer.every = static_cast<int>(config.whole("index_topk_freq", 1, spec::kMostLayers));
+  if (indexer.every < 1) indexer.every = 1;
+  indexer.first = std::max(1, static_cast<int>(config.whole("index_skip_topk_offset", 2, spec::kMostLayers)));
+  if (!indexer.shares()) indexer.first = 1;
+  const Value* listed = config.map.child("indexer_types");
+  if (listed == nullptr || listed->kind != Value::Kind::list) return;
+  bool same = static_cast<int>(listed->items.size()) == model.layers;
+  for (int layer = 0; same && layer < model.layers; ++layer) {
+    same = (listed->items[static_cast<std::size_t>(layer)].text == "full") == indexer.in_layer(layer);
+  }
+  if (same) return;
+  config.map.fault("indexer_types", "is not what index_topk_freq and index_skip_topk_offset count",
+                   "write the first layers and every n-th behind them as full, and both numbers");
+}
+
+void read_indexer(Model& model, Config& config, int heads) {
+  spec::Indexer indexer{.heads = heads, .head_dim = 128, .top_k = 2048};
+  config.map.read("index_n_heads", indexer.heads, 1, spec::kMostHeads);
+  config.map.read("index_head_dim", indexer.head_dim, 1, spec::kMostHeadDim);
+  config.map.read("index_topk", indexer.top_k, 1, spec::kMostPositions);
+  read_shared_indices(indexer, model, config);
+  model.indexer = indexer;
+  if (model.mla->q_lora_rank == 0) {
+    config.map.fault("q_lora_rank", "is 0, and the indexer's queries are made of the compressed ones",
+                     "write the rank");
+  }
+}
+
+}  // namespace
+
+void deepseek_v32(Model& model, Config& config) {
+  read_deepseek(model, config, true);
+  read_indexer(model, config, 64);
+}
+
+/// GLM-5: DeepSeek-V3.2's layers with one group of experts.
+void glm_moe_dsa(Model& model, Config& config) {
+  read_deepseek(model, config, true, 1);
+  read_indexer(model, config, 32);
+}
 
 void gpt_oss(Model& model, Config& config) {
   read_gated(model, config,

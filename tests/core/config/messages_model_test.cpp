@@ -13,14 +13,15 @@ namespace {
 using ModelMessages = MessageTest;
 
 const std::string kTypes =
-    "known: bloom, dbrx, deepseek_v2, deepseek_v3, kimi_k2, falcon, gemma, gemma2, gemma3, "
-    "gemma3_text, glm4_moe, gpt2, gpt_neox, gpt_oss, gptj, llama, llama4, llama4_text, mistral, "
+    "known: bloom, dbrx, deepseek_v2, deepseek_v3, kimi_k2, deepseek_v32, falcon, gemma, gemma2, gemma3, "
+    "gemma3_text, glm4_moe, glm_moe_dsa, gpt2, gpt_neox, gpt_oss, gptj, llama, llama4, llama4_text, mistral, "
     "mixtral, mpt, nemotron, nemotron_h, olmo2, opt, phi, phi-msft, phi3, qwen2, qwen3, qwen3_5, qwen3_5_moe, "
     "qwen3_5_moe_text, qwen3_5_text, qwen3_moe, qwen3_next, smollm3";
 const std::string kClasses =
-    "known: BloomForCausalLM, DbrxForCausalLM, DeepseekV2ForCausalLM, DeepseekV3ForCausalLM, "
+    "known: BloomForCausalLM, DbrxForCausalLM, DeepseekV2ForCausalLM, DeepseekV3ForCausalLM, DeepseekV32ForCausalLM, "
     "FalconForCausalLM, GemmaForCausalLM, Gemma2ForCausalLM, Gemma3ForConditionalGeneration, "
-    "Gemma3ForCausalLM, Glm4MoeForCausalLM, GPT2LMHeadModel, GPTNeoXForCausalLM, GptOssForCausalLM, "
+    "Gemma3ForCausalLM, Glm4MoeForCausalLM, GlmMoeDsaForCausalLM, GPT2LMHeadModel, GPTNeoXForCausalLM, "
+    "GptOssForCausalLM, "
     "GPTJForCausalLM, LlamaForCausalLM, Llama4ForConditionalGeneration, Llama4ForCausalLM, "
     "MistralForCausalLM, MixtralForCausalLM, MPTForCausalLM, NemotronForCausalLM, NemotronHForCausalLM, "
     "Olmo2ForCausalLM, OPTForCausalLM, PhiForCausalLM, Phi3ForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM, "
@@ -53,7 +54,7 @@ TEST_F(ModelMessages, AnotherVersionIsAnotherArchitecture) {
     const std::string told = of_config_json("{\"" + key + "\": " + name + "}");
     return told.substr(told.find("mend: "), 18);
   };
-  EXPECT_EQ(hint("model_type", "\"deepseek_v32\""), "mend: known: bloom");
+  EXPECT_EQ(hint("model_type", "\"deepseek_v5\""), "mend: known: bloom");
   EXPECT_EQ(hint("model_type", "\"gemma4\""), "mend: known: bloom");
   EXPECT_EQ(hint("architectures", "[\"Gamma2ForCausalLM\"]"), "mend: did you mean");
   EXPECT_EQ(hint("architectures", "[\"Cohere2ForCausalLM\"]"), "mend: known: Bloom");  // near by its end alone
