@@ -19,6 +19,7 @@ std::vector<std::pair<std::string, std::int64_t>> parameter_parts(const spec::Mo
                                                           {"positions", p.positions},
                                                           {"embedding_norm", p.embedding_norm},
                                                           {"attention", p.attention},
+                                                          {"indexer", p.indexer},
                                                           {"recurrent", p.recurrent},
                                                           {"feed_forward", p.feed_forward},
                                                           {"router", p.router},

@@ -67,6 +67,7 @@ void read_attention(const Value& value, const std::string& path, spec::Attention
   map.read("backward_low_precision", curve.backward_low_precision, 1e-3, kMost);
   map.read("low_precision_kind", curve.low_precision_measured, {{"measured", true}, {"assumed", false}});
   map.require("dropout", curve.dropout, 1, 10);
+  map.read("index", curve.index, 1e-3, kMost);
   map.require("overhead", curve.overhead);
   map.require("backward_kind", curve.backward_measured, {{"measured", true}, {"assumed", false}});
   read_provenance(map, curve.from);

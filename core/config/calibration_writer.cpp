@@ -52,15 +52,15 @@ std::string matmul(std::string_view name, const spec::MatmulCurve& c) {
 std::string attention(std::string_view name, const spec::AttentionCurve& c) {
   return fmt::format(
       "  {}: {{kind: {}, backward_kind: {}, forward: {:.6g}, backward: {:.6g}, ramp: {:.6g}, {}diagonal: {:.6g}, "
-      "causal: {:.6g}, head_dim_64: {:.6g}, head_dim_256: {:.6g}, {}low_precision: {:.6g}, {}{}dropout: {:.6g}, "
+      "causal: {:.6g}, head_dim_64: {:.6g}, head_dim_256: {:.6g}, {}low_precision: {:.6g}, {}{}dropout: {:.6g}, {}"
       "overhead: {}, {}}}\n",
       name, kind(c.from.measured), kind(c.backward_measured), c.forward, c.backward, c.ramp,
       c.backward_ramp > 0 ? fmt::format("backward_ramp: {:.6g}, ", c.backward_ramp) : "", c.diagonal, c.causal,
       c.head_dim_64, c.head_dim_256, c.unequal_heads > 0 ? fmt::format("unequal_heads: {:.6g}, ", c.unequal_heads) : "",
       c.low_precision,
       c.backward_low_precision > 0 ? fmt::format("backward_low_precision: {:.6g}, ", c.backward_low_precision) : "",
-      c.low_precision_measured ? "low_precision_kind: measured, " : "", c.dropout, yaml_us(c.overhead),
-      rows_of(c.from));
+      c.low_precision_measured ? "low_precision_kind: measured, " : "", c.dropout,
+      c.index > 0 ? fmt::format("index: {:.6g}, ", c.index) : "", yaml_us(c.overhead), rows_of(c.from));
 }
 
 std::string memory(std::string_view name, const spec::MemoryCurve& c) {

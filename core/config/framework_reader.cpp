@@ -87,6 +87,7 @@ void read_model_code(MapReader& map, spec::Framework& framework) {
   map.read("compiles", framework.compiles);
   map.read("compiles_head", framework.compiles_head);
   map.read("compiles_loss", framework.compiles_loss);
+  map.read("compiles_unsharded_loss", framework.compiles_unsharded_loss);
   map.read("separate_loss", framework.separate_loss);
   map.read("expands_kv", framework.expands_kv);
   map.read("complex_rope", framework.complex_rope);
@@ -122,6 +123,8 @@ void read_newer_machines(MapReader& map, spec::Framework& framework) {
   map.read("recipes_of_fp8_gpus", framework.recipes_of_fp8_gpus);
   map.read("tp_of_fp8_gpus", framework.tp_of_fp8_gpus);
   map.read("gathers_beside_reductions", framework.gathers_beside_reductions);
+  map.read("each_optimizer_gathers", framework.each_optimizer_gathers);
+  map.read("multiplies_rows", framework.multiplies_rows);
   map.read("graphs_on_slow_hosts", framework.graphs_on_slow_hosts);
   map.read("module_launch_of_fp8_gpus", framework.module_launch_of_fp8_gpus);
   map.read("dispatcher_across_nodes", framework.dispatcher_across_nodes);

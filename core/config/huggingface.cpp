@@ -25,7 +25,7 @@ std::string digits_of(std::string_view name) {
   return out;
 }
 
-/// deepseek_v32 is not deepseek_v2 misspelt, and all classes end alike, which makes none of them near.
+/// deepseek_v5 is not deepseek_v3 misspelt, and all classes end alike, which makes none of them near.
 bool may_be_meant(const std::string& name, const std::string& known) {
   const std::string stem(class_stem(known));
   return digits_of(name) == digits_of(known) && base::nearest(class_stem(name), {stem}).has_value();

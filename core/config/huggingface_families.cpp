@@ -30,6 +30,7 @@ constexpr std::array kArchitectures{
     HuggingFaceArchitecture{"deepseek_v2", "DeepseekV2ForCausalLM", huggingface::deepseek_v2},
     HuggingFaceArchitecture{"deepseek_v3", "DeepseekV3ForCausalLM", huggingface::deepseek_v3},
     HuggingFaceArchitecture{"kimi_k2", "DeepseekV3ForCausalLM", huggingface::deepseek_v3},
+    HuggingFaceArchitecture{"deepseek_v32", "DeepseekV32ForCausalLM", huggingface::deepseek_v32},
     HuggingFaceArchitecture{"dots1", "Dots1ForCausalLM", huggingface::dots1},
     HuggingFaceArchitecture{"ernie4_5", "Ernie4_5ForCausalLM", huggingface::ernie4_5},
     HuggingFaceArchitecture{"ernie4_5_moe", "Ernie4_5_MoeForCausalLM", huggingface::ernie4_5_moe},
@@ -45,6 +46,7 @@ constexpr std::array kArchitectures{
     HuggingFaceArchitecture{"glm4_moe", "Glm4MoeForCausalLM", huggingface::glm4_moe},
     HuggingFaceArchitecture{"glm4_moe_lite", "Glm4MoeLiteForCausalLM", huggingface::glm4_moe_lite},
     HuggingFaceArchitecture{"glm4v_moe", "Glm4vMoeForConditionalGeneration", huggingface::glm4v_moe},
+    HuggingFaceArchitecture{"glm_moe_dsa", "GlmMoeDsaForCausalLM", huggingface::glm_moe_dsa},
     HuggingFaceArchitecture{"gpt2", "GPT2LMHeadModel", huggingface::gpt2},
     HuggingFaceArchitecture{"gpt_bigcode", "GPTBigCodeForCausalLM", huggingface::gpt_bigcode},
     HuggingFaceArchitecture{"gpt_neox", "GPTNeoXForCausalLM", huggingface::gpt_neox},
@@ -115,7 +117,7 @@ std::string_view class_stem(std::string_view class_name) {
 
 namespace {
 
-/// "deepseekv32" of deepseek_v32 and of DeepseekV32ForCausalLM.
+/// "longcatflash" of longcat_flash and of LongcatFlashForCausalLM.
 std::string plain_name(std::string_view name) {
   std::string plain = base::spelled_alike(class_stem(name));
   std::erase(plain, '_');
@@ -125,13 +127,10 @@ std::string plain_name(std::string_view name) {
 }  // namespace
 
 std::string_view beyond_the_keys(std::string_view name) {
-  constexpr std::string_view kIndexer = "an indexer that chooses the keys of a query";
   constexpr std::string_view kHeads = "heads that differ from layer to layer";
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kBeyond{{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kBeyond{{
       {"apertus", "an activation of its own, with learned numbers"},
       {"cwm", "a first layer in four that sees everything"},
-      {"deepseekv32", kIndexer},
-      {"glmmoedsa", kIndexer},
       {"longcatflash", "two attentions in a layer"},
       {"mimov2flash", kHeads},
       {"step3p5", kHeads},

@@ -45,6 +45,8 @@ struct ExpertKeys {
 void read_experts(spec::Moe& moe, Config&, const ExpertKeys&);
 /// A token's experts lie in topk_group of n_group groups.
 void read_groups(spec::Moe&, Config&, int groups_absent, int top_absent);
+/// Which keys attention sees, where `heads` heads choose them unless the file says so. REQUIRES: latent attention.
+void read_indexer(Model&, Config&, int heads);
 /// A norm of queries and keys, and nothing else of Hunyuan's own.
 void read_hunyuan_attention(Model&, Config&);
 /// What Command R and Command A share.
@@ -120,11 +122,13 @@ void afmoe(Model&, Config&);
 void deepseek(Model&, Config&);
 void deepseek_v2(Model&, Config&);
 void deepseek_v3(Model&, Config&);
+void deepseek_v32(Model&, Config&);
 void dots1(Model&, Config&);
 void exaone_moe(Model&, Config&);
 void glm4_moe(Model&, Config&);
 void glm4_moe_lite(Model&, Config&);
 void glm4v_moe_text(Model&, Config&);
+void glm_moe_dsa(Model&, Config&);
 void hy_v3(Model&, Config&);
 void mistral4(Model&, Config&);
 void solar_open(Model&, Config&);

@@ -81,6 +81,22 @@ void deepseek_v3(Model& model, Config& config) {
   model.moe = moe;
 }
 
+void deepseek_v32(Model& model, Config& config) {
+  deepseek_v3(model, config);
+  read_indexer(model, config, 64);
+}
+
+/// GLM-5: DeepSeek-V3.2's layers with one group of experts.
+void glm_moe_dsa(Model& model, Config& config) {
+  read_latent_attention(model, config);
+  spec::Moe moe{.shared_experts = 1, .first_dense = 3, .router_bias = true};
+  read_experts(moe, config, {});
+  read_mlp_layer_types(moe, config);
+  read_groups(moe, config, 1, 1);
+  model.moe = moe;
+  read_indexer(model, config, 32);
+}
+
 /// Mistral Small 4: DeepSeek-V3 whose experts are chosen by softmax, without a balancing bias.
 void mistral4(Model& model, Config& config) {
   read_latent_attention(model, config);

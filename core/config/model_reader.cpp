@@ -53,6 +53,18 @@ std::optional<Mla> read_mla(const Value& map, const std::string& path, Faults& f
   return mla;
 }
 
+std::optional<spec::Indexer> read_indexer(const Value& map, const std::string& path, Faults& faults) {
+  spec::Indexer indexer;
+  MapReader reader(map, path, faults, "indexer: {heads: 64, head_dim: 128, top_k: 2048}");
+  reader.require("heads", indexer.heads, 1, spec::kMostHeads);
+  reader.require("head_dim", indexer.head_dim, 1, spec::kMostHeadDim);
+  reader.require("top_k", indexer.top_k, 1, spec::kMostPositions);
+  reader.read("first", indexer.first, 1, spec::kMostLayers);
+  reader.read("every", indexer.every, 1, spec::kMostLayers);
+  reader.finish();
+  return indexer;
+}
+
 using spec::Recurrent;
 
 std::optional<Recurrent> read_recurrent(const Value& map, const std::string& path, Faults& faults) {
@@ -132,6 +144,23 @@ void check_recurrent(const Model& model, MapReader& map) {
   if (model.parallel_block || model.post_norms) {
     map.fault(model.parallel_block ? "parallel_block" : "post_norms",
               "in a model with recurrent layers or a pattern is not supported by this version", "write false");
+  }
+}
+
+/// The kernels behind an indexer read latent vectors, and its queries are made of the compressed ones.
+void check_indexer(const Model& model, MapReader& map) {
+  if (!model.indexer) return;
+  if (!model.mla || model.mla->q_lora_rank == 0) {
+    map.fault("indexer", "chooses keys of latent attention with compressed queries, and the model has none",
+              "add mla with a q_lora_rank, or leave indexer out");
+  }
+  if (model.recurrent || !model.pattern.empty()) {
+    map.fault("indexer", "in a model with recurrent layers or a pattern is not supported by this version",
+              "leave one of them out");
+  }
+  if (!model.causal || model.window > 0 || model.attention_chunk > 0) {
+    map.fault("indexer", "beside a window, chunks or attention to both sides is not supported by this version",
+              "write causal: true without window and attention_chunk");
   }
 }
 
@@ -233,6 +262,7 @@ void read_transformer(Model& model, MapReader& map, Faults& faults) {
   map.read("mtp_repeated", model.mtp_repeated);
   map.part("moe", model.moe, read_moe);
   map.part("mla", model.mla, read_mla);
+  map.part("indexer", model.indexer, read_indexer);
   read_ffn(model, map);
   read_activation(model, map);
   read_attention(model, map);
@@ -241,6 +271,7 @@ void read_transformer(Model& model, MapReader& map, Faults& faults) {
   if (faults.size() != before) return;  // what follows is derived from what could not be read
   if (!head_dim && model.head_dim == 0) default_head_dim(model, map);
   if (faults.size() == before) check_recurrent(model, map);
+  if (faults.size() == before) check_indexer(model, map);
   if (faults.size() == before) check_shape(model, map);
 }
 
@@ -252,6 +283,10 @@ double rough_parameters(const Model& model) {
     block += (hidden + heads * (mla->nope_head_dim + mla->rope_head_dim)) * (mla->q_lora_rank + 1.0) +
              (hidden + heads * (mla->nope_head_dim + mla->value_head_dim)) * (mla->kv_lora_rank + 1.0) +
              hidden * (mla->rope_head_dim + heads * (mla->nope_head_dim + mla->rope_head_dim + mla->value_head_dim));
+  }
+  if (const auto& i = model.indexer) {
+    block +=
+        1.0 * i->heads * i->head_dim * (model.mla ? model.mla->q_lora_rank : 0) + hidden * (i->head_dim + i->heads);
   }
   if (const auto& r = model.recurrent) block += hidden * static_cast<double>(r->in_width() + r->value_width());
   block += 3 * hidden * static_cast<double>(model.ffn);

@@ -55,6 +55,16 @@ Value tree_of(const spec::Mla& mla) {
   return map;
 }
 
+Value tree_of(const spec::Indexer& indexer) {
+  Value map;
+  add(map, "heads", indexer.heads);
+  add(map, "head_dim", indexer.head_dim);
+  add(map, "top_k", indexer.top_k);
+  add(map, "first", indexer.first);
+  add(map, "every", indexer.every);
+  return map;
+}
+
 Value tree_of(const spec::Recurrent& r) {
   Value map;
   add(map, "kind", std::string(spec::name(r.kind)));
@@ -109,6 +119,7 @@ Value model_tree(const spec::Model& model) {
   add(map, "mtp_repeated", model.mtp_repeated);
   if (model.moe) map.set("moe", tree_of(*model.moe));
   if (model.mla) map.set("mla", tree_of(*model.mla));
+  if (model.indexer) map.set("indexer", tree_of(*model.indexer));
   if (model.recurrent) map.set("recurrent", tree_of(*model.recurrent));
   if (!model.pattern.empty()) add(map, "pattern", model.pattern);
   return map;

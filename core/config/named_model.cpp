@@ -45,8 +45,8 @@ bool has_dense_layers(const Model& m) { return !m.moe || m.moe->first_dense > 0 
 /// Of any depth: a run on fewer GPUs cuts layers off, and what is left is that model's.
 bool same_shape(const Model& a, const Model& b) {
   return !b.is_list() && a.hidden == b.hidden && a.heads == b.heads && a.kv_heads == b.kv_heads &&
-         a.head_dim == b.head_dim && a.gated_mlp == b.gated_mlp && a.mla == b.mla && same_experts(a.moe, b.moe) &&
-         (!has_dense_layers(a) || a.ffn == b.ffn);
+         a.head_dim == b.head_dim && a.gated_mlp == b.gated_mlp && a.mla == b.mla && a.indexer == b.indexer &&
+         same_experts(a.moe, b.moe) && (!has_dense_layers(a) || a.ffn == b.ffn);
 }
 
 template <class T>

@@ -122,6 +122,7 @@ spec::Training read_training(const Value& value, bool has_tokens, Faults& faults
   read_formats(map, t);
   map.part("packing", t.packing, read_packing);
   read_dropout(map, t);
+  map.read("indexer_loss", t.indexer_loss);
   map.part("data", t.data, read_data);
   map.part("checkpoint", t.checkpoint, read_checkpoint);
   read_serving(map, t);

@@ -11,6 +11,7 @@
 #include "core/plan/mla.h"
 #include "core/plan/moe_shape.h"
 #include "core/plan/recurrent.h"
+#include "core/plan/sparse_attention.h"
 
 namespace plan {
 
@@ -80,6 +81,7 @@ BlockActivations kept_activations(const Context& c, RecomputeKind kind, spec::La
   const std::int64_t shard = c.shard_tokens * c.hidden;  // one residual-stream tensor
   if (kind == RecomputeKind::full) {
     out.norm_inputs = shard * c.stream;  // the block's input alone
+    if (parts.indexes) out.scores = shared_choice(c);
     return out;
   }
   if (kind == RecomputeKind::selective_ops) return kept_by_selective_ops(c, parts);
@@ -93,6 +95,7 @@ BlockActivations kept_activations(const Context& c, RecomputeKind kind, spec::La
   if (parts.feed_forward != spec::FeedForward::none) casts += casts_of_input(c, up_linear(c));
   out.linear_inputs = casts * input * e;
   if (parts.attends()) keep_of_attention(c, kind, out);
+  if (parts.indexes) out.scores += indexer_activations(c);
   if (parts.recurs()) out.recurrent = recurrent_activations(c);
   // Up to here every count is of tensors that the backward reads; an eager gated activation also keeps some between.
   const std::int64_t eager = kept_by_eager_gate(c) * std::int64_t{c.ffn};

@@ -9,6 +9,7 @@
 #include "core/plan/mla.h"
 #include "core/plan/moe.h"
 #include "core/plan/recurrent.h"
+#include "core/plan/sparse_attention.h"
 
 namespace plan {
 namespace {
@@ -84,6 +85,9 @@ std::vector<Placed> linears_of_layer(const Context& c, spec::LayerParts parts) {
       all = latent_linears(c);
     } else {
       all.push_back({qkv_linear(c), Side::column});
+    }
+    if (parts.indexes) {
+      for (const Placed& one : indexer_linears(c)) all.push_back(one);
     }
     all.push_back({proj_linear(c), Side::row});
   }

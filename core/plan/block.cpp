@@ -12,6 +12,7 @@
 #include "core/plan/moe.h"
 #include "core/plan/packed_heads.h"
 #include "core/plan/recurrent.h"
+#include "core/plan/sparse_attention.h"
 #include "core/plan/tensor_parallel.h"
 
 namespace plan {
@@ -28,6 +29,12 @@ bool stops_recompute(const Context& c, int layer) {
   // Saved by a function of its own, a cast operand is there when its matmul is done; a compiler sees what is read.
   const bool casts = narrow(c, layer) && !c.strategy.compile;
   return c.job.framework.stops_recompute.value_or(false) && !reads_output && !casts;
+}
+
+spec::LayerParts Block::parts() const {
+  spec::LayerParts parts = c_.model.parts_in(out_.layer);
+  if (out_.module > 0) parts.indexes = parts.attends() && c_.model.indexer.has_value();  // Model::module_parts
+  return parts;
 }
 
 void Block::norm(const char* name, bool backward) {
@@ -57,6 +64,10 @@ Attention Block::fused_attention(bool windowed, bool backward) const {
 void Block::attention_core_forward(bool windowed) {
   if (c_.serves) write_kv_cache();
   if (c_.decodes) return attention_decode(windowed);
+  if (c_.model.indexer) {
+    SparseAttention(c_, out_, parts().indexes).forward();
+    return LatentAttention(c_, out_).absorbed_output();
+  }
   cast_for_attention(c_, out_, false);
   if (c_.cp > 1) return ContextParallel(c_, out_, windowed).forward();
   const std::int64_t scores = c_.batch * c_.heads * c_.sequence * c_.sequence;
@@ -80,6 +91,10 @@ void Block::attention_core_forward(bool windowed) {
 }
 
 void Block::attention_core_backward(bool windowed) {
+  if (c_.model.indexer) {
+    LatentAttention(c_, out_).absorbed_output_gradient();
+    return SparseAttention(c_, out_, parts().indexes).backward();
+  }
   cast_for_attention(c_, out_, true);
   if (c_.cp > 1) return ContextParallel(c_, out_, windowed).backward();
   const std::int64_t scores = c_.batch * c_.heads * c_.sequence * c_.sequence;

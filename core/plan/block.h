@@ -90,7 +90,7 @@ class Block {
   void gate_forward();  // of attention's output
   void gate_backward();
   void parallel_branches_backward(spec::Recompute::Kind, bool windowed);
-  spec::LayerParts parts() const { return c_.model.parts_in(out_.layer); }
+  spec::LayerParts parts() const;
   bool experts() const { return parts().has_experts(); }
   std::int64_t feed_forward_bytes() const;     // inside a pass whose tensors nobody keeps
   std::int64_t widest_gradient_bytes() const;  // around the first feed-forward matmul

@@ -42,6 +42,8 @@ std::string family_of(const Work& work) {
           return "convolution";
         } else if constexpr (std::is_same_v<W, Recurrence>) {
           return w.backward ? "scan backward" : "scan forward";
+        } else if constexpr (std::is_same_v<W, IndexScores>) {
+          return w.backward ? "index scores backward" : "index scores forward";
         } else if constexpr (std::is_same_v<W, RatedCopy>) {
           return "host_copy";
         } else {

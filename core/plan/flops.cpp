@@ -94,8 +94,11 @@ double scan_flops(const spec::Model& model) {
   return 8 * states + 2.0 * r.conv * static_cast<double>(r.conv_width());
 }
 
-/// Of all heads, for a pair of query and key: scores and values.
+/// Of all heads, for a pair of query and key: scores and values. Behind an indexer both are of latent vectors, as
+/// Megatron-Bridge counts it too (its pull request 5324): no kernel has another form.
 double attention_lanes(const spec::Model& model) {
+  if (model.indexer)
+    return static_cast<double>(model.heads) * (2.0 * model.mla->kv_lora_rank + model.mla->rope_head_dim);
   return static_cast<double>(model.q_width()) + static_cast<double>(model.heads) * model.value_head_dim();
 }
 
@@ -103,6 +106,7 @@ double attention_lanes(const spec::Model& model) {
 /// attends within the model's window or chunks.
 double pairs_in_documents(const spec::Model& model, double s, double document, bool limited) {
   const double d = document > 0 ? document : s;
+  if (model.indexer) return s / d * scored_pairs(d, model.causal, static_cast<double>(model.indexer->top_k));
   return s / d * (limited ? limited_pairs(model, d) : scored_pairs(d, model.causal, 0));
 }
 
@@ -276,6 +280,27 @@ double room_of_experts(const spec::Job& job) {
 
 }  // namespace
 
+namespace {
+
+/// Of a step's indexers: projections and the scores of all keys before each query, forward; where they learn, also the
+/// projections' backward, and the scores of the chosen keys made again with their gradients.
+double indexer_flops(const spec::Job& job) {
+  const spec::Model& m = job.model;
+  if (!m.indexer) return 0;
+  const bool learns = job.training.indexer_loss != spec::IndexerLoss::none;
+  const double s = static_cast<double>(job.training.sequence),
+               length = static_cast<double>(spec::document_length(job.training));
+  const double d = length > 0 ? length : s;
+  const double lanes = 2.0 * m.indexer->heads * m.indexer->head_dim;
+  const double all = s / d * scored_pairs(d, m.causal, 0), chosen = pairs_in_documents(m, s, d, false);
+  double one = 2 * s * static_cast<double>(spec::indexer_weights(m)) * (learns ? 3 : 1) + lanes * all;
+  if (learns) one += 3 * lanes * chosen;
+  const double layers = m.count_layers([](spec::LayerParts parts) { return parts.indexes; }) + m.mtp;
+  return static_cast<double>(job.training.global_batch) * layers * one;
+}
+
+}  // namespace
+
 double model_flops(const spec::Job& job) {
   const ForwardFlops one = forward_flops(job.model, job.training.sequence, spec::document_length(job.training));
   if (job.model.is_list()) {
@@ -287,9 +312,10 @@ double model_flops(const spec::Job& job) {
     return batch * (job.model.layers * (2 * one.linear + 3 * one.attention) + 2 * one.head +
                     job.model.mtp * (2 * multi_token_linear(job) + 3 * multi_token_attention(job, one) + 2 * one.head));
   }
-  const double all = 3 * batch *
-                     (job.model.layers * (one.linear + one.attention) + one.head +
-                      job.model.mtp * (multi_token_linear(job) + multi_token_attention(job, one) + one.head));
+  const double all =
+      indexer_flops(job) + 3 * batch *
+                               (job.model.layers * (one.linear + one.attention) + one.head +
+                                job.model.mtp * (multi_token_linear(job) + multi_token_attention(job, one) + one.head));
   const double room = room_of_experts(job);
   return room < 1 ? all + routed_beyond_even(job, room) : all;
 }

@@ -31,10 +31,10 @@ LayerKind kind_of(const Context& c, int layer, spec::Recompute::Kind recompute, 
 std::int64_t LayerKind::code() const {
   const auto& [back, again, limits, of, rotates, casts] =
       *this;  // a further field does not compile without a place here
-  const auto [mixer, feed_forward] = of;
+  const auto [mixer, feed_forward, indexes] = of;
   const std::int64_t kinds =
       (static_cast<int>(again) * 4 + static_cast<int>(mixer)) * 4 + static_cast<int>(feed_forward);
-  return kinds * 16 + back * 8 + limits * 4 + rotates * 2 + casts;
+  return kinds * 32 + indexes * 16 + back * 8 + limits * 4 + rotates * 2 + casts;
 }
 
 PensState SegmentBuilder::state() const {

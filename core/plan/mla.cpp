@@ -112,6 +112,11 @@ void LatentAttention::forward() {
   if (c_.sp) linear.collective(CollectiveKind::all_gather, c_.tokens * w.rope, "rotary keys all-gather");
   norm(w.latent, "key and value norm", false);
   if (c_.decodes) return absorbed_queries();
+  if (c_.model.indexer) {
+    if (c_.sp) linear.collective(CollectiveKind::all_gather, c_.tokens * w.latent, "latent keys all-gather");
+    absorbed_queries();
+    return joined_latents(false);
+  }
   linear.column_forward(key_value_up(c_));
   heads_forward();
 }
@@ -157,11 +162,61 @@ void LatentAttention::absorbed_output() {
                "latent values to heads");
 }
 
+/// Latent queries and keys with their rotary parts behind them.
+void LatentAttention::joined_latents(bool backward) {
+  const Widths w = widths(c_);
+  const std::int64_t queries = c_.heads * (w.latent + w.rope), keys = w.latent + w.rope;
+  out_.compute(copy_of(c_, c_.tokens * (queries + keys)).work,
+               backward ? "latent queries and keys gradient" : "latent queries and keys joined", 2);
+}
+
+/// Of a matrix that einsum multiplies with, head by head, and that no fused kernel adds to.
+void LatentAttention::absorbed_weight_gradient(Matmul product, std::string_view name) {
+  SegmentBuilder& out = out_.weights();
+  product.pass = Matmul::Pass::weight_gradient;
+  out.compute(product, name);
+  const Chain add = accumulate_gradient(c_, product.m * product.n * product.batch);
+  if (c_.microbatches > 1 || c_.gradient_element != c_.element) {
+    out.compute(add.work, "absorbed gradient accumulation", add.launches);
+  }
+  out_.retain(product.batch * product.k * (product.m + product.n) * c_.element);
+}
+
+void LatentAttention::absorbed_queries_gradient() {
+  const Widths w = widths(c_);
+  const std::int64_t nope = mla_.nope_head_dim;
+  Matmul product{c_.tokens, nope, w.latent, c_.heads, c_.operand, c_.storage, false};
+  product.pass = Matmul::Pass::input_gradient;
+  out_.compute(product, "queries to latent keys input gradient");
+  absorbed_weight_gradient({nope, w.latent, c_.tokens, c_.heads, c_.operand, c_.storage, false},
+                           "queries to latent keys weight gradient");
+  if (!c_.model.ropes()) return;
+  const Chain chain = rotation(c_, c_.tokens * (w.rotary + w.rope), true);
+  out_.compute(chain.work, "rotary embedding gradient", chain.launches);
+}
+
+void LatentAttention::absorbed_output_gradient() {
+  const Widths w = widths(c_);
+  const std::int64_t values = c_.value_head_dim;
+  Matmul product{c_.tokens, w.latent, values, c_.heads, c_.operand, c_.storage, false};
+  product.pass = Matmul::Pass::input_gradient;
+  out_.compute(product, "latent values to heads input gradient");
+  absorbed_weight_gradient({w.latent, values, c_.tokens, c_.heads, c_.operand, c_.storage, false},
+                           "latent values to heads weight gradient");
+}
+
 void LatentAttention::backward() {
   const Widths w = widths(c_);
   TensorParallel linear(c_, out_);
-  heads_backward();
-  linear.column_backward(key_value_up(c_));
+  if (c_.model.indexer) {
+    joined_latents(true);
+    absorbed_queries_gradient();
+    linear.collective(c_.sp ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, c_.tokens * w.latent,
+                      c_.sp ? "latent keys gradient reduce-scatter" : "latent keys gradient all-reduce");
+  } else {
+    heads_backward();
+    linear.column_backward(key_value_up(c_));
+  }
   norm(w.latent, "key and value norm gradient", true);
   // Every rank's heads have used the shared rotary keys.
   linear.collective(c_.sp ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, c_.tokens * w.rope,
@@ -178,7 +233,7 @@ void LatentAttention::backward() {
   out_.compute(moves(c_, Kind::elementwise, 2 * elements, elements, 1), "latent branches gradient");
 }
 
-std::vector<Placed> latent_linears(const Context& c) {
+std::vector<Placed> latent_linears(const Context& c) {  // absorbed or not, the same matrices
   std::vector<Placed> all{{key_value_down(c), Side::whole}, {key_value_up(c), Side::column}};
   if (c.model.mla->q_lora_rank > 0) {
     all.push_back({query_down(c), Side::whole});
@@ -212,6 +267,10 @@ std::int64_t latent_activations(const Context& c) {
   const spec::Mla& m = *c.model.mla;
   const Widths w = widths(c);
   const std::int64_t narrow = c.shard_tokens * (2 * m.q_lora_rank + 2 * w.latent);
+  if (c.model.indexer) {  // queries, latent ones, latent keys; what attention gave, before the heads' own values
+    const std::int64_t latent = c.heads * (2 * w.latent + w.rope) + w.latent + w.rope;
+    return (narrow + c.tokens * (w.query + latent)) * c.element;
+  }
   const std::int64_t values = pads_values(c) ? w.query : std::int64_t{c.heads} * c.value_head_dim;
   return (narrow + c.tokens * (2 * w.query + values)) * c.element;
 }

@@ -13,9 +13,9 @@
 
 namespace plan {
 
-/// Queries, keys and values from a block's normed input and back. Decoding, keys and values stay latent: the matrix
-/// that would make keys of them is multiplied into the queries, that of the values into the output (the absorbed form,
-/// ibid.) REQUIRES: Model::mla.
+/// Queries, keys and values from a block's normed input and back. Decoding and behind an indexer keys and values stay
+/// latent: the matrix that would make keys of them is multiplied into the queries, that of the values into the output
+/// (the absorbed form, ibid.) REQUIRES: Model::mla.
 class LatentAttention {
  public:
   LatentAttention(const Context& c, SegmentBuilder& out) : c_(c), out_(out), mla_(*c.model.mla) {}
@@ -27,6 +27,7 @@ class LatentAttention {
   void forward_again(const KeptMatmuls&);
   /// Behind attention to the latent cache: from the values' latent form to the heads' own.
   void absorbed_output();
+  void absorbed_output_gradient();
   /// Behind a kernel that wants padded values, and in front of its backward.
   void cut_output(std::string_view name);
 
@@ -34,6 +35,9 @@ class LatentAttention {
   void norm(std::int64_t width, std::string_view name, bool backward);
   void heads_forward();
   void absorbed_queries();
+  void joined_latents(bool backward);
+  void absorbed_queries_gradient();
+  void absorbed_weight_gradient(Matmul, std::string_view name);
   void heads_backward();
 
   const Context& c_;

@@ -89,7 +89,20 @@ std::int64_t MoeLayer::rows_permuted() const { return c_.fused_permute ? shape_.
 /// product 8.6, its gradients 19, scatter_add 14 to 17. index_add, 28 to 33, is not priced.
 constexpr std::int64_t kNumberByNumber = 2;
 
+void MoeLayer::permute_copies() {
+  if (multiplies_rows(c_)) return multiply_by_mask(places(), shape_.width, tokens_of_sequence(), "permute");
+  move(rows_permuted(), shape_.copies, "permute", 1, beside_exchange());
+}
+
+std::int64_t MoeLayer::tokens_of_sequence() const { return shape_.tokens / c_.batch; }
+std::int64_t MoeLayer::places() const { return shape_.copies / c_.batch; }
+
+void MoeLayer::multiply_by_mask(std::int64_t m, std::int64_t n, std::int64_t k, std::string_view name) {
+  out_.compute(Matmul{m, n, k, c_.batch, c_.operand, c_.storage, false}, name);
+}
+
 void MoeLayer::unpermute(std::int64_t rows, std::int64_t tokens, std::string_view name) {
+  if (multiplies_rows(c_)) return multiply_by_mask(tokens_of_sequence(), shape_.width, places(), name);
   if (c_.fused_permute) return move(rows, tokens, name);
   const std::int64_t read = kNumberByNumber * (rows + 2 * rows);          // weighed; added to what lies there
   const std::int64_t written = kNumberByNumber * (rows + rows) + tokens;  // and zeros before
@@ -97,6 +110,10 @@ void MoeLayer::unpermute(std::int64_t rows, std::int64_t tokens, std::string_vie
 }
 
 void MoeLayer::unpermute_gradient(std::int64_t read_rows, std::int64_t rows, std::string_view name) {
+  if (multiplies_rows(c_)) {
+    multiply_by_mask(places(), shape_.width, tokens_of_sequence(), name);
+    return multiply_by_mask(tokens_of_sequence(), places(), shape_.width, "routing weights gradient");
+  }
   if (c_.fused_permute) return move(read_rows, rows, name, 1, beside_exchange());
   // Copied; the gradients of rows and of their shares; the latter's sum.
   move(read_rows + kNumberByNumber * (rows + rows) + rows, rows + kNumberByNumber * rows + rows, name, 4,
@@ -114,6 +131,7 @@ void MoeLayer::index_gradient(std::int64_t rows, std::string_view name) {
 }
 
 void MoeLayer::sum_up(std::int64_t rows, std::int64_t tokens, std::string_view name) {
+  if (multiplies_rows(c_)) return multiply_by_mask(tokens_of_sequence(), shape_.width, places(), name);
   if (c_.fused_permute) return move(rows, tokens, name);
   if (c_.job.framework.rows_by_index) return index_gradient(rows, name);
   move(kNumberByNumber * 2 * rows, kNumberByNumber * rows + tokens, name, 2);
@@ -318,7 +336,7 @@ void MoeLayer::forward() {
   if (!c_.overlap_shared_expert) shared_forward();
   if (latent()) linear_.full_forward(latent_down(c_, shape_));
   out_.take(Category::workspace, buffers);
-  if (copies_first()) move(rows_permuted(), shape_.copies, "permute", 1, beside_exchange());
+  if (copies_first()) permute_copies();
   send_to_experts("expert dispatch", shape_.dispatch_element);
   if (c_.overlap_shared_expert) shared_forward();
   if (parallel) out_.join(Stream::ep);
@@ -354,7 +372,7 @@ void MoeLayer::forward_again(const KeptMatmuls& keeps) {
   out_.take(Category::workspace, buffers);
   // What was sent is read by nobody once it has arrived: a compiler leaves its copies out.
   if (copies_first() && !(sent && c_.strategy.compile)) {
-    move(rows_permuted(), shape_.copies, "permute", 1, beside_exchange());
+    permute_copies();
   }
   if (!sent && c_.strategy.ep > 1) {
     send_to_experts("expert dispatch", shape_.dispatch_element);

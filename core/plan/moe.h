@@ -80,6 +80,11 @@ class MoeLayer {
   void activate();
   void activate_backward();
   std::int64_t rows_permuted() const;
+  void permute_copies();
+  /// Of each sequence: a mask of tokens by places at the experts, times tokens or what the experts made of them.
+  void multiply_by_mask(std::int64_t m, std::int64_t n, std::int64_t k, std::string_view name);
+  std::int64_t tokens_of_sequence() const;
+  std::int64_t places() const;
   void add_shared();
   bool latent() const { return c_.model.moe->latent > 0; }
   void add_biases(std::string_view name, std::int64_t width, bool last);

@@ -93,12 +93,18 @@ bool copies_first(const Context& c) {
   return c.strategy.moe_dispatcher == spec::MoeDispatcher::alltoall || c.strategy.ep == 1;
 }
 
+bool multiplies_rows(const Context& c) {
+  return c.job.framework.multiplies_rows && c.strategy.moe_capacity_factor && copies_first(c) && !c.serves;
+}
+
 MoeActivations moe_activations(const Context& c) {
   const MoeShape shape(c);
   MoeActivations out;
   // For each token and expert a probability in fp32 and whether it was chosen; for each copy its weight (fp32) and its
   // place (int32) before and behind the exchange.
   out.routing = shape.tokens * c.model.moe->experts * 5 + shape.copies * 8 + shape.rows * 8;
+  // Masks of tokens by places, one for the way there and one with weights for the way back.
+  if (multiplies_rows(c)) out.routing += 2 * shape.tokens * (shape.copies / c.batch) * c.element;
   out.inputs = shape.rows * shape.width * c.element;
   if (c.model.moe->latent > 0) out.latent = shape.tokens * shape.width * c.element;
   const auto around = [&](std::int64_t rows, std::int64_t up, std::int64_t ffn) {

@@ -53,6 +53,9 @@ MoeActivations moe_activations(const Context&);
 /// Whether a copy for each expert is made before tokens are sent, not where they arrive.
 bool copies_first(const Context&);
 
+/// Whether tokens reach places at experts of a limited room by products with a mask (Framework::multiplies_rows).
+bool multiplies_rows(const Context&);
+
 /// Bytes of the buffers that live only inside a pass through the layer: what the exchange sends and what it receives.
 std::int64_t moe_exchange_bytes(const Context&);
 

@@ -36,6 +36,12 @@ struct Moved {
     const double vectors = 2.0 * w.heads * w.head_dim + 2.0 * w.groups * w.state;
     return bytes_of(static_cast<double>(w.batch * w.length) * vectors * (w.backward ? 2 : 1), spec::bytes_of(w.dtype));
   }
+  /// Queries and keys, and in fp32 a score of each pair; backward also their gradients.
+  std::int64_t operator()(const IndexScores& w) const {
+    const double vectors = static_cast<double>(w.batch) * w.head_dim *
+                           (static_cast<double>(w.q_len) * w.heads + static_cast<double>(w.kv_len));
+    return bytes_of(vectors * (w.backward ? 2 : 1), spec::bytes_of(w.dtype)) + bytes_of(pairs_of(w), 4);
+  }
   std::int64_t operator()(const MemoryBound& w) const { return w.read + w.written; }
   std::int64_t operator()(const Collective& w) const { return w.bytes; }
   std::int64_t operator()(const Transfer& w) const { return w.bytes; }

@@ -38,7 +38,12 @@ Held multi_token_parameters(const Context& c) {
   const std::int64_t one =
       multi_token_projection(c).in * multi_token_projection(c).out + 3 * spec::norm_parameters(c.model);
   for (int k = 0; k < c.model.module_copies(); ++k) {
-    for (int i = 0; i < c.model.module_layers(); ++i) sum += layer_parameters(c, c.model.module_layer(i));
+    for (int i = 0; i < c.model.module_layers(); ++i) {
+      const int layer = c.model.module_layer(i);
+      sum += layer_parameters(c, layer);
+      if (c.model.module_parts(i).indexes && !c.model.parts_in(layer).indexes)
+        sum += end_held(c, spec::indexer_parameters(c.model));
+    }
     sum += end_held(c, one);
   }
   if (c.model.mtp == 0 || !copies_embedding(c)) return sum;

@@ -26,6 +26,7 @@ Held whole_layer(const Context& c, int layer) {
   const spec::LayerParts parts = m.parts_in(layer);
   std::int64_t count = spec::layer_norms(m, parts);
   if (parts.attends()) count += attention_parameters(c);
+  if (parts.indexes) count += spec::indexer_parameters(m);
   if (parts.recurs()) count += recurrent_parameters(c);
   if (parts.has_dense()) count += c.hidden * c.up_width + c.ffn * c.hidden + (m.bias ? c.up_width + c.hidden : 0);
   if (!parts.has_experts()) return {count, 0};

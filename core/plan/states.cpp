@@ -10,6 +10,7 @@
 #include "core/plan/muon.h"
 #include "core/plan/offload.h"
 #include "core/plan/recurrent.h"
+#include "core/spec/parameters.h"
 
 namespace plan {
 namespace {
@@ -29,6 +30,7 @@ std::int64_t placeholders(const Context& c, const std::vector<Chunk>& chunks) {
   if (any(std::mem_fn(&spec::LayerParts::attends))) {
     parameters += c.model.mla ? latent_parameters(c) : c.hidden * (c.qkv_width + c.q_width);
   }
+  if (any([](spec::LayerParts parts) { return parts.indexes; })) parameters += spec::indexer_weights(c.model);
   if (any(std::mem_fn(&spec::LayerParts::recurs))) parameters += recurrent_matrices(c);
   if (any(std::mem_fn(&spec::LayerParts::has_dense))) parameters += c.hidden * (c.up_width + c.ffn);
   if (any(std::mem_fn(&spec::LayerParts::has_experts))) {

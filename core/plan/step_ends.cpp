@@ -249,7 +249,9 @@ void end_step(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& c
     }
     updated_to_host(c, out, owned);
   }
-  if (gathers_at_end(c)) {
+  if (!gathers_at_end(c)) return;
+  const bool twice = c.job.framework.each_optimizer_gathers && c.model.moe && c.strategy.ep > 1;
+  for (int i = 0; i < (twice ? 2 : 1); ++i) {
     for (const Chunk& chunk : chunks) gather_parameters(c, out, chunk_parameters(c, chunk), true);
   }
 }

@@ -49,12 +49,20 @@ double flops(const Recurrence& w) {
   const double states = w.kind == spec::Recurrent::Kind::mamba2 ? 2 : 3;
   return 2 * tokens * (q * inside + states * heads * k * v) * (w.backward ? 2 : 1);
 }
+/// Backward: scores again, then the gradients of queries and keys.
+double flops(const IndexScores& w) { return 2 * pairs_of(w) * w.heads * w.head_dim * (w.backward ? 3 : 1); }
 template <class Other>
 double flops(const Other&) {
   return 0;
 }
 
 }  // namespace
+
+double pairs_of(const IndexScores& w) {
+  const Attention mask{
+      .q_len = w.q_len, .kv_len = w.kv_len, .causal = w.causal, .window = w.chosen, .document = w.document};
+  return static_cast<double>(w.batch) * attended_pairs(mask);
+}
 
 /// Mamba-2 forward: decays summed up, states, passed on, products, output; backward: the first four again, then eleven
 /// (mamba_ssm/ops/triton/ssd_combined.py). The delta rule forward: decays summed up, products, triangle, through it,

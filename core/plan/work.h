@@ -154,6 +154,22 @@ struct Recurrence {
 /// Kernels that the library issues for it.
 int scan_kernels(const Recurrence&);
 
+/// Scores of an indexer's heads (spec::Indexer), which share one key a token, summed over the heads by weights: of each
+/// query with all keys before it, written in fp32, or with those that it chose. A loss makes the latter again, of
+/// attention's own heads too.
+struct IndexScores {
+  std::int64_t batch = 0, q_len = 0, kv_len = 0;  // tokens
+  int heads = 0, head_dim = 0;
+  bool causal = true;
+  std::int64_t chosen = 0;  // keys of each query; 0: all
+  bool backward = false;
+  spec::Dtype dtype = spec::Dtype::bf16;
+  std::int64_t document = 0;  // as Attention's
+  auto operator<=>(const IndexScores&) const = default;
+};
+/// Of one head, all queries of the batch.
+double pairs_of(const IndexScores&);
+
 /// Bytes over a path whose rate the job or the node's data sheet states: files, copies over PCIe.
 struct RatedCopy {
   std::int64_t bytes = 0;
@@ -161,8 +177,8 @@ struct RatedCopy {
   auto operator<=>(const RatedCopy&) const = default;
 };
 
-using Work =
-    std::variant<Matmul, Attention, MemoryBound, Collective, Transfer, HostSync, Convolution, RatedCopy, Recurrence>;
+using Work = std::variant<Matmul, Attention, MemoryBound, Collective, Transfer, HostSync, Convolution, RatedCopy,
+                          Recurrence, IndexScores>;
 
 /// Multiply-adds count as two. Causal attention counts half of the square, a window only what it sees; backward of
 /// flash kernels counts 2.5 times the forward (five matmuls for two) of which the recomputed one is hardware work only.

@@ -6,10 +6,12 @@
 
 namespace spec {
 
-enum class AttentionKernel { unfused, fused_softmax, flash1, flash2, flash3, cudnn };
+/// sparse: each query with the keys that an indexer chose for it alone, on the latent vectors (FlashMLA forward,
+/// cuDNN's DSA backward).
+enum class AttentionKernel { unfused, fused_softmax, flash1, flash2, flash3, cudnn, sparse };
 template <>
 inline constexpr auto kNamesOf<AttentionKernel> = spelt("unfused", "fused_softmax", "flash1", "flash2", "flash3",
-                                                        "cudnn");
+                                                        "cudnn", "sparse");
 inline constexpr int kAttentionKernels = kNamesOf<AttentionKernel>.size();
 
 /// Two batched matmuls with a softmax between them, whose scores go through memory.

@@ -11,6 +11,7 @@ bool runs_on(Generation g, AttentionKernel kernel, const Job& job) {
   const bool half = bytes_of(storage(job.training.precision)) == 2;
   const GenerationTraits has = traits_of(g);
   const std::int64_t head_dim = job.model.query_head_dim();
+  if (job.model.indexer) return kernel == AttentionKernel::sparse && half && has.sparse;
   switch (kernel) {
     case AttentionKernel::unfused: return true;
     case AttentionKernel::fused_softmax: return half;
@@ -18,6 +19,7 @@ bool runs_on(Generation g, AttentionKernel kernel, const Job& job) {
     case AttentionKernel::flash2: return half && has.flash2 && head_dim <= 256;
     case AttentionKernel::flash3: return half && has.flash3 && head_dim <= 256;
     case AttentionKernel::cudnn: return half && has.cudnn && head_dim <= (has.wide_cudnn_heads || serves ? 256 : 128);
+    case AttentionKernel::sparse: return false;  // nothing chooses keys
   }
   return false;
 }
@@ -50,6 +52,7 @@ bool attention_is_usual(AttentionKernel kernel, const Job& job) {
 }
 
 AttentionKernel best_attention(const Job& job) {
+  if (job.model.indexer) return AttentionKernel::sparse;
   if (job.training.fp8_attention && !job.training.serves()) return AttentionKernel::cudnn;  // else refused
   // The later ones are for clusters of several kinds: FlashAttention 3 is for Hopper alone.
   for (const AttentionKernel kernel :

@@ -61,6 +61,7 @@ struct AttentionCurve {
   double backward_low_precision = 0;         // the same of `backward`; 0: as much
   bool low_precision_measured = false;       // both from rows in fp8; otherwise from another card's
   double dropout = 1;                        // time with dropout over time without
+  double index = 0;                          // of `sparse`: peak fraction at which an indexer scores all keys
   base::Seconds overhead;                    // launch and tail of one pass
   bool backward_measured = false;            // `from` speaks of the forward pass; backward may be assumed from it
   Provenance from;

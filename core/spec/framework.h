@@ -76,10 +76,11 @@ struct Framework {
   bool written_gelu = false;   // models of GPT-2's recipe write GELU out in Python; resolve() clears it for others
   int vocab_multiple = 1;      // in training the vocabulary is padded to a multiple of this a tensor-parallel rank
   // Of eager PyTorch, by what its modules allocate.
-  bool compiles = false;        // a graph compiler takes every step whole: Strategy::compile, which a job cannot deny
-  bool compiles_head = true;    // a graph compiler takes the output head; torchtitan: blocks alone
-  bool compiles_loss = true;    // a graph compiler takes the loss with the model; torchtitan of 2024: blocks alone
-  bool separate_loss = false;   // an unfused loss has tensors of its own where Megatron works in place
+  bool compiles = false;      // a graph compiler takes every step whole: Strategy::compile, which a job cannot deny
+  bool compiles_head = true;  // a graph compiler takes the output head; torchtitan: blocks alone
+  bool compiles_loss = true;  // a graph compiler takes the loss with the model; torchtitan of 2024: blocks alone
+  bool compiles_unsharded_loss = false;  // where compiles_loss is false: under zero 0 and 1 all the same
+  bool separate_loss = false;            // an unfused loss has tensors of its own where Megatron works in place
   bool keeps_gathered = false;  // under sp, gathered inputs of linears are kept for backward, not gathered again
   bool keeps_blocking_gathers = false;  // likewise where nothing is computed beside the gather; see fill_model_code
   bool copies_sequence = false;  // under sp the sequence lies behind the batch: shards are laid out for each collective
@@ -132,7 +133,11 @@ struct Framework {
       dispatcher_across_nodes;              // where the Job says none, on GPUs with fp8; see fill_dispatcher
   std::optional<TpOverlap> tp_of_fp8_gpus;  // overlap.tp instead, where offers_userbuffers() and reductions overlap
   bool gathers_beside_reductions = false;   // zero 1 and 2: overlap.param_gather has no effect without grad_reduce
-  std::string source;                       // of the figures above
+  bool multiplies_rows = false;             // moe_capacity_factor: tokens go to and from experts by products with masks
+  // zero 1 without overlap.param_gather, experts over several ranks: the optimizers of experts and of all else each
+  // gather everything.
+  bool each_optimizer_gathers = false;
+  std::string source;  // of the figures above
 };
 
 }  // namespace spec

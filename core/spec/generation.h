@@ -20,6 +20,7 @@ enum class NarrowHeads { none, of_128, up_to_128 };
 struct GenerationTraits {
   bool amd = false;                                                 // RCCL and ROCm in place of NCCL and CUDA
   bool flash1 = true, flash2 = true, flash3 = false, cudnn = true;  // attention kernels that exist for it
+  bool sparse = false;                                              // attention to keys that an indexer chose
   bool wide_cudnn_heads = false;                                    // cuDNN's backward takes heads of 128 to 256
   AttentionKernel best_attention = AttentionKernel::flash2;
   bool framework_chooses_attention = false;  // which of several good ones it has: `hopper_attention` of a profile
@@ -46,12 +47,14 @@ constexpr GenerationTraits traits_of(Generation generation) {
       return {.trains_microscaled = false, .software_of_2025 = true, .one_hardware_queue = false};
     case Generation::hopper:
       return {.flash3 = true,
+              .sparse = true,
               .wide_cudnn_heads = true,
               .framework_chooses_attention = true,
               .fp8_attention = NarrowHeads::of_128,
               .row_and_block_scales = true};
     case Generation::blackwell:
-      return {.wide_cudnn_heads = true,
+      return {.sparse = true,
+              .wide_cudnn_heads = true,
               .best_attention = AttentionKernel::cudnn,  // the others do not use its tensor cores
               .fp8_attention = NarrowHeads::up_to_128,
               .multiplies_any_layout = true,

@@ -91,6 +91,7 @@ class Walk {
     figure(sheet, "sms", g.sms);
     figure(sheet, "memory", g.memory);
     figure(sheet, "hbm", g.hbm);
+    figure(sheet, "l2", g.l2);
     figure(sheet, "power", g.power);
   }
 
@@ -181,6 +182,7 @@ class Walk {
     figure(of, "low_precision", c.low_precision);
     if (c.backward_low_precision > 0) figure(backward, "backward_low_precision", c.backward_low_precision);
     figure(of, "dropout", c.dropout, 1);
+    if (c.index > 0) figure(of, "index", c.index);
     figure(of, "overhead", c.overhead);
   }
 
@@ -193,6 +195,9 @@ class Walk {
       share(of, "efficiency", c.efficiency);
       figure(of, "latency", c.latency);
       figure(of, "hop", c.hop);
+      Origin crossing = of;
+      crossing.kind = "assumed";
+      if (c.crossing_hop.si() > 0) figure(crossing, "crossing_hop", c.crossing_hop);
       figure(of, "ramp", c.ramp);
       figure(of, "local", c.local);
       figure(of, "decay", c.decay);

@@ -61,6 +61,18 @@ struct Mla {
   auto operator<=>(const Mla&) const = default;
 };
 
+/// The lightning indexer of DeepSeek Sparse Attention (DeepSeek-V3.2, arXiv 2512.02556, section 2.1): narrow heads of
+/// its own, which share one key a token, score every key before a query; the query attends to the top_k best alone.
+struct Indexer {
+  int heads = 0, head_dim = 0;
+  std::int64_t top_k = 0;  // keys that are left to a query
+  int first = 1;           // layers in front that have one each
+  int every = 1;           // behind them every n-th; the others take over the choice of the one before (GLM-5.2)
+  bool in_layer(int layer) const { return layer < first || (layer - first + 1) % every == 0; }  // from 0
+  bool shares() const { return every > 1; }
+  auto operator<=>(const Indexer&) const = default;
+};
+
 /// A state of `state` x `head_dim` numbers a head that a layer carries along the sequence, in place of attention.
 /// mamba2: Dao and Gu, arXiv 2405.21060; gated_delta: Yang et al., arXiv 2412.06464. What enters is projected at once
 /// to values, a gate as wide, keys and queries (B and C), which groups of heads share, and each head's step sizes; a
@@ -95,6 +107,7 @@ enum class FeedForward { dense, experts, none };
 struct LayerParts {
   Mixer mixer = Mixer::attention;
   FeedForward feed_forward = FeedForward::dense;
+  bool indexes = false;  // chooses keys for its attention, and for that of layers behind it that do not (Indexer)
   bool attends() const { return mixer == Mixer::attention; }
   bool recurs() const { return mixer == Mixer::recurrent; }
   bool has_experts() const { return feed_forward == FeedForward::experts; }
@@ -140,6 +153,7 @@ struct Model {
   int mtp = 0;                   // multi-token-prediction layers
   std::optional<Moe> moe;
   std::optional<Mla> mla;
+  std::optional<Indexer> indexer;
   std::optional<Recurrent> recurrent;
   std::string pattern;        // a letter for each layer, of kPatternLetters; empty: all have a mixer and a feed-forward
   std::string mtp_pattern;    // likewise for the layers of each module of mtp; empty: one layer like the model's last
@@ -155,10 +169,10 @@ struct Model {
   static LayerParts parts_of(char letter) {
     switch (letter) {
       case 'M':
-      case 'G': return {Mixer::recurrent, FeedForward::none};
-      case '*': return {Mixer::attention, FeedForward::none};
-      case '-': return {Mixer::none, FeedForward::dense};
-      default: return {Mixer::none, FeedForward::experts};
+      case 'G': return {.mixer = Mixer::recurrent, .feed_forward = FeedForward::none};
+      case '*': return {.mixer = Mixer::attention, .feed_forward = FeedForward::none};
+      case '-': return {.mixer = Mixer::none, .feed_forward = FeedForward::dense};
+      default: return {.mixer = Mixer::none, .feed_forward = FeedForward::experts};
     }
   }
   /// Of the weights of modules of multi-token prediction.
@@ -174,7 +188,14 @@ struct Model {
     const bool attends =
         !recurrent || (recurrent->attention_every > 0 && (layer + 1) % recurrent->attention_every == 0);
     return {attends ? Mixer::attention : Mixer::recurrent,
-            moe && moe->in_layer(layer) ? FeedForward::experts : FeedForward::dense};
+            moe && moe->in_layer(layer) ? FeedForward::experts : FeedForward::dense,
+            attends && indexer && indexer->in_layer(layer)};
+  }
+  /// Of a module of multi-token prediction: its attention chooses its own keys (GLM-5.2).
+  LayerParts module_parts(int block) const {
+    LayerParts parts = parts_in(module_layer(block));
+    parts.indexes = parts.attends() && indexer.has_value();
+    return parts;
   }
   bool experts_in(int layer) const { return parts_in(layer).has_experts(); }
   /// Layers whose parts `that` likes; those of multi-token prediction not counted.

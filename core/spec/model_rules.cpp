@@ -13,6 +13,7 @@ class Transformer : Rules {
     reach();
     latent();
     newest_layers();
+    indexer();
     recurrent();
     packing();
     return std::move(faults_);
@@ -71,8 +72,11 @@ class Transformer : Rules {
   /// What nothing here lowers beside recurrent layers or layers of one part alone, or beside projections to experts.
   void newest_layers() {
     const bool recurs = model_.recurrent || !model_.pattern.empty(), latent = model_.moe && model_.moe->latent > 0;
-    if (!recurs && !latent) return;
-    const char* of = recurs ? "a model with recurrent layers" : "experts behind a projection (moe.latent)";
+    const bool indexes = model_.indexer.has_value();
+    if (!recurs && !latent && !indexes) return;
+    const char* of = recurs    ? "a model with recurrent layers"
+                     : indexes ? "a model with an indexer"
+                               : "experts behind a projection (moe.latent)";
     const auto refuse = [&](bool given, const char* field, const char* what, const char* mend) {
       if (given) fault(field, std::string(what) + " of " + of + " is not supported by this version", mend);
     };
@@ -80,6 +84,21 @@ class Transformer : Rules {
     refuse(s_.lora.has_value(), "strategy.lora", "low-rank adapters", "leave lora out");
     refuse(s_.recompute.kind == Recompute::Kind::selective_ops, "strategy.recompute", "selective_ops",
            "write recompute: none, selective or full");
+    refuse(indexes && s_.recompute.modules.mla_up_proj, "strategy.recompute", "the module mla_up_proj", "leave it out");
+    refuse(indexes && t_.fp8_attention, "training.fp8_attention", "attention in fp8", "write fp8_attention: false");
+    refuse(indexes && s_.cp > 1 && s_.cp_kind != CpKind::all_gather, "strategy.cp_kind",
+           "context parallelism by a ring or by heads", "write cp_kind: all_gather");
+  }
+
+  void indexer() {
+    if (t_.indexer_loss != IndexerLoss::none && !model_.indexer) {
+      fault("training.indexer_loss", "trains an indexer, and the model has none", "write indexer_loss: none");
+    }
+    if (!model_.indexer) return;
+    range("model.indexer.heads", model_.indexer->heads, 1, kMostHeads);
+    range("model.indexer.head_dim", model_.indexer->head_dim, 1, kMostHeadDim);
+    range("model.indexer.top_k", model_.indexer->top_k, 1, kMostPositions);
+    range("model.indexer.every", model_.indexer->every, 1, kMostLayers);
   }
 
   void recurrent() {

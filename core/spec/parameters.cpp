@@ -63,6 +63,7 @@ void add_block(Parameters& sum, const Model& model, LayerParts parts) {
   } else if (parts.attends()) {
     sum.attention += attention_size(model);
   }
+  if (parts.indexes) sum.indexer += indexer_parameters(model);
   if (parts.has_dense()) sum.feed_forward += feed_forward_size(model, model.hidden, model.ffn);
   if (!parts.has_experts()) return;
   sum.router += router_parameters(model);
@@ -75,13 +76,22 @@ void add_block(Parameters& sum, const Model& model, LayerParts parts) {
 /// joined vectors, one block like the last (or mtp_pattern's), one norm. Embedding and head are shared with the model.
 std::int64_t multi_token_size(const Model& model) {
   Parameters block;
-  for (int i = 0; i < model.module_layers(); ++i) add_block(block, model, model.parts_in(model.module_layer(i)));
+  for (int i = 0; i < model.module_layers(); ++i) add_block(block, model, model.module_parts(i));
   return block.total() + 2 * model.hidden * model.hidden + 3 * norm_size(model, model.hidden);
 }
 
 }  // namespace
 
 std::int64_t latent_attention_weights(const Model& model) { return mla_size(model, *model.mla).weights; }
+
+std::int64_t indexer_weights(const Model& model) {
+  const Indexer& i = *model.indexer;
+  return std::int64_t{model.mla->q_lora_rank} * i.heads * i.head_dim + model.hidden * (i.head_dim + i.heads);
+}
+
+std::int64_t indexer_parameters(const Model& model) {
+  return indexer_weights(model) + 2 * std::int64_t{model.indexer->head_dim};  // always a layernorm
+}
 
 std::int64_t wide_qk_norm(const Model& model, std::int64_t width) {
   return model.qk_norm && model.qk_scale == QkScale::width ? norm_size(model, width) : 0;

@@ -21,18 +21,21 @@ struct BlockParameters {
 /// Parameters of the whole model, experts and latent attention included.
 struct Parameters {
   std::int64_t embedding = 0, positions = 0, embedding_norm = 0;
-  std::int64_t attention = 0, recurrent = 0, feed_forward = 0, router = 0, latent = 0, experts = 0, shared_experts = 0,
-               norms = 0;                 // all layers
-  std::int64_t final_norm = 0, head = 0;  // head is 0 when tied to the embedding
+  std::int64_t attention = 0, indexer = 0, recurrent = 0, feed_forward = 0, router = 0, latent = 0, experts = 0,
+               shared_experts = 0, norms = 0;  // all layers
+  std::int64_t final_norm = 0, head = 0;       // head is 0 when tied to the embedding
   std::int64_t multi_token = 0;
   std::int64_t total() const {
-    return embedding + positions + embedding_norm + attention + recurrent + feed_forward + router + latent + experts +
-           shared_experts + norms + final_norm + head + multi_token;
+    return embedding + positions + embedding_norm + attention + indexer + recurrent + feed_forward + router + latent +
+           experts + shared_experts + norms + final_norm + head + multi_token;
   }
 };
 
 /// Matmul weights of one layer's latent attention, output projection included. REQUIRES: mla.
 std::int64_t latent_attention_weights(const Model&);
+/// Of one indexer: matmul weights, and with the norm of its keys all it has. REQUIRES: indexer, mla.
+std::int64_t indexer_weights(const Model&);
+std::int64_t indexer_parameters(const Model&);
 /// Scales of a norm over all heads of queries and keys, whose widths together are `width`: cut with the heads. 0: other
 /// norms of queries and keys.
 std::int64_t wide_qk_norm(const Model&, std::int64_t width);

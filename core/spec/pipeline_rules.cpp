@@ -1,5 +1,6 @@
 // core/spec/pipeline_rules.cpp -- schedules, chunks and layers of a pipeline (declared in rules.h).
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include "core/base/text.h"
 #include "core/spec/layer_cuts.h"
 #include "core/spec/rules.h"
@@ -83,7 +84,7 @@ class Pipeline : Rules {
         "pp " + text(s_.pp) +
         (chunks > s_.pp ? " x vpp " + text(s_.chunks_a_stage()) + " = " + text(chunks) + " chunks" : "");
     if (!s_.stage_layers.empty()) return listed_layers(chunks);
-    if (chunks <= model_.layers + 2 && !split_layers(model_, s_).empty()) return;
+    if (chunks <= model_.layers + 2 && !split_layers(model_, s_).empty()) return choices_in_reach();
     if (cuts_by_itself(job_)) return;
     const char* field = s_.pp == 1 && s_.vpp > 1 ? "strategy.vpp" : "strategy.pp";
     if (s_.embedding_in_split) {
@@ -135,6 +136,25 @@ class Pipeline : Rules {
             s_.vpp > 1 && entries == s_.pp ? "an entry does not divide by vpp " + text(s_.vpp) + ", or is zero"
                                            : "a stage between the first and the last has no layer",
             "write one layer or more for each chunk; only the first and the last may hold none");
+    } else {
+      choices_in_reach();
+    }
+  }
+
+  /// A layer without an indexer has its keys from one before, and no framework sends these to the next stage (Megatron
+  /// Core 0.18; AutoModel does, 2026).
+  void choices_in_reach() {
+    if (!model_.indexer || !model_.indexer->shares()) return;
+    for (const ChunkLayers& chunk : split_layers(model_, s_)) {
+      if (chunk.count == 0 || model_.parts_in(chunk.first).indexes) continue;
+      std::string begins;
+      for (int layer = 0; layer < std::min(model_.layers, model_.indexer->first + 2 * model_.indexer->every); ++layer) {
+        if (model_.parts_in(layer).indexes) begins += (begins.empty() ? "" : ", ") + text(layer);
+      }
+      return fault(s_.stage_layers.empty() ? "strategy.pp" : "strategy.stage_layers",
+                   "a stage begins with layer " + text(chunk.first) +
+                       ", whose attention takes over the keys chosen by a layer of the stage before",
+                   "write stage_layers so that stages begin at layers with an indexer: " + begins + ", ...");
     }
   }
 

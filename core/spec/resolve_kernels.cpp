@@ -78,7 +78,8 @@ void fill_kernels(Job& job, Filler& of_framework) {
     of_compiler.fill(fused.rope, !rotates_complex(job), "fused_kernels.rope", ropes);
     of_compiler.fill(fused.activation, true, "fused_kernels.activation");
     fill_compiled_head(job, of_compiler);
-    if (job.framework.compiles_loss)
+    const bool whole = job.framework.compiles_unsharded_loss && job.strategy.zero < 2;
+    if (job.framework.compiles_loss || whole)
       of_compiler.fill(fused.cross_entropy, true, "fused_kernels.cross_entropy", transformer);
   }
   const FusedKernels& usual = job.framework.fused;

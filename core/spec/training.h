@@ -27,6 +27,12 @@ enum class Fp8Recipe { tensorwise, rowwise, blockwise, delayed };
 template <>
 inline constexpr auto kNamesOf<Fp8Recipe> = spelt("tensorwise", "rowwise", "blockwise", "delayed");
 
+/// How an indexer (Indexer) learns in a step: not at all, or by the divergence of its scores from those of attention,
+/// over the keys that it chose (DeepSeek-V3.2, arXiv 2512.02556, equation 4).
+enum class IndexerLoss { none, sparse };
+template <>
+inline constexpr auto kNamesOf<IndexerLoss> = spelt("none", "sparse");
+
 /// Layers at the begin and at the end of the model whose matmuls stay in 16 bits.
 struct WideLayers {
   int first = 0, last = 0;
@@ -49,7 +55,8 @@ struct Training {
   std::optional<bool> master_weights;   // fp32 copies in the optimizer; default: when precision is below fp32
   std::optional<Dtype> gradient_dtype;  // of the main gradient buffer and its reduction; default fp32
   std::optional<double> dropout;        // share of activations; default: see fill_dropout
-  std::optional<Packing> packing;       // documents that share a sequence
+  IndexerLoss indexer_loss = IndexerLoss::none;
+  std::optional<Packing> packing;  // documents that share a sequence
   std::optional<InputData> data;
   std::optional<Checkpoint> checkpoint;
   std::int64_t output_tokens = 1;       // prefill, decode: tokens generated behind each prompt of `sequence` tokens

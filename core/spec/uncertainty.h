@@ -16,10 +16,10 @@ struct Sides {
 };
 
 /// Parts of a Job of which few steps, or none, were published.
-enum class Scarce { experts, context_parallel, zero3, offload, adapters, layer_list, mixed_cluster, serving };
-inline constexpr int kScarce = 8;
+enum class Scarce { experts, context_parallel, zero3, offload, adapters, layer_list, mixed_cluster, serving, indexer };
+inline constexpr int kScarce = 9;
 inline constexpr std::array<std::string_view, kScarce> kScarceNames{
-    "experts", "context_parallel", "zero3", "offload", "adapters", "layer_list", "mixed_cluster", "serving"};
+    "experts", "context_parallel", "zero3", "offload", "adapters", "layer_list", "mixed_cluster", "serving", "indexer"};
 
 struct Uncertainty {
   Sides stack;        // of a software stack: all its operators are off by it together

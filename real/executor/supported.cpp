@@ -38,6 +38,8 @@ std::vector<Refusal> training_refusals(const spec::Job& job) {
       {job.model.recurrent || !job.model.pattern.empty(), "model",
        "a model with recurrent layers or layers of one part",
        "choose a model whose layers are attention and feed-forward"},
+      {job.model.indexer.has_value(), "model.indexer", "attention to keys that an indexer chose",
+       "choose a model without one"},
       {job.model.attention_gate, "model.attention_gate", "a gate on attention's output", "write attention_gate: false"},
       {job.model.moe && job.model.moe->shared_gate, "model.moe.shared_gate", "a gate on shared experts",
        "write shared_gate: false"},

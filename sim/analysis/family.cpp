@@ -21,6 +21,7 @@ std::string name_of(const plan::Matmul& w) {
 std::string name_of(const plan::Attention& w) { return "attention " + std::string(spec::name(w.kernel)); }
 std::string name_of(const plan::Convolution& w) { return "convolution " + std::string(spec::name(w.dtype)); }
 std::string name_of(const plan::Recurrence& w) { return std::string(spec::name(w.kind)) + " scan"; }
+std::string name_of(const plan::IndexScores&) { return "index scores"; }
 std::string name_of(const plan::MemoryBound& w) {
   return std::string(spec::kMemoryKindNames[static_cast<int>(w.kind)]) + " kernels";
 }
@@ -34,11 +35,13 @@ std::string name_of(const plan::Transfer& w, const spec::Cluster& cluster) {
 
 bool outside_fit(const plan::Matmul& w) { return std::min({w.m, w.n, w.k}) < kLeastSide; }
 bool outside_fit(const plan::Attention& w) {
-  return w.q_len < kFewestTokens || w.kv_len > kMostTokens || w.head_dim > kWidestHead;
+  const bool wide = w.head_dim > kWidestHead && w.kernel != spec::AttentionKernel::sparse;
+  return w.q_len < kFewestTokens || w.kv_len > kMostTokens || wide;
 }
 bool outside_fit(const plan::Convolution&) { return true; }
 bool outside_fit(const plan::MemoryBound&) { return false; }
 bool outside_fit(const plan::Recurrence&) { return false; }
+bool outside_fit(const plan::IndexScores&) { return false; }
 
 template <class W>
 Family of_network(const W& w, const NetworkPrice& cost, const spec::Cluster& cluster, const spec::Uncertainty& u) {

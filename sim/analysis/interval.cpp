@@ -25,6 +25,7 @@ bool applies(spec::Scarce part, const spec::Job& job) {
     case spec::Scarce::layer_list: return job.model.is_list();
     case spec::Scarce::mixed_cluster: return job.cluster.mixed();
     case spec::Scarce::serving: return job.training.serves();
+    case spec::Scarce::indexer: return job.model.indexer.has_value();
   }
   return false;
 }

@@ -72,6 +72,10 @@ class Collector {
     const spec::RecurrenceCurve& curve = recurrence_curve(node_.calibration, w.kind);
     note(of(std::string(spec::name(w.kind)) + " scan" + on_gpu(), curve.from.measured, curve.from.source));
   }
+  void add(const plan::IndexScores&) {
+    const spec::AttentionCurve& curve = attention_curve(node_.calibration, spec::AttentionKernel::sparse);
+    note(of("index scores" + on_gpu(), false, curve.from.source));
+  }
   void add(const plan::Collective& w) {
     if (w.group.size == 1) return;
     const spec::PathCurve* ruling = price(w, paths_, algorithm_).curve;

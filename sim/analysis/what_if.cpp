@@ -47,6 +47,7 @@ std::string category_of(const plan::Work& work, const std::string& channel) {
   if (!channel.empty()) return channel;
   if (std::holds_alternative<plan::Matmul>(work)) return "matmul";
   if (std::holds_alternative<plan::Attention>(work)) return "attention";
+  if (std::holds_alternative<plan::IndexScores>(work)) return "index_scores";
   if (std::holds_alternative<plan::Convolution>(work)) return "convolution";
   if (std::holds_alternative<plan::Recurrence>(work)) return "scan";
   if (std::holds_alternative<plan::RatedCopy>(work)) return "copy";

@@ -41,6 +41,7 @@ class Rates {
     return bytes(static_cast<double>(w.bytes), static_cast<double>(w.rate));
   }
   WorkRate operator()(const plan::Convolution& w) const { return flops(w, w.dtype); }
+  WorkRate operator()(const plan::IndexScores& w) const { return flops(w, w.dtype); }
   WorkRate operator()(const plan::Recurrence& w) const {
     return bytes(static_cast<double>(plan::moved_bytes(w)), cluster_.node.gpu.hbm.si());
   }

@@ -49,6 +49,19 @@ double moved_bytes(const plan::Attention& w) {
   return row * static_cast<double>(w.batch) * (w.backward ? 2 : 1);
 }
 
+/// Sparse attention gathers keys row by row, in the backward adds to their fp32 gradients as often, and counts on the
+/// L2 for it. The share of rows that the L2 has no room for comes from memory, read (and gradients written) each time.
+double gathered_beyond_l2(const plan::Attention& w, const Device& device) {
+  const double l2 = device.gpu.l2.si();
+  if (w.kernel != spec::AttentionKernel::sparse || l2 <= 0) return 0;
+  const double row = w.head_dim * spec::bytes_of(w.dtype), gradient = w.backward ? w.head_dim * 4.0 : 0;
+  const double rows = static_cast<double>(w.document > 0 ? std::min(w.document, w.kv_len) : w.kv_len);
+  const double missed = std::max(0.0, 1 - l2 / (rows * (row + gradient)));
+  const double gathers = plan::hardware_flops(w) / (w.heads * (w.backward ? 6.0 * w.head_dim + 4.0 * w.value_dim()
+                                                                          : 2.0 * w.head_dim + 2.0 * w.value_dim()));
+  return gathers * missed * (row + 2 * gradient);
+}
+
 }  // namespace
 
 Price price_attention(const plan::Attention& w, const Device& device) {
@@ -78,9 +91,10 @@ Price price_attention(const plan::Attention& w, const Device& device) {
   const double block = of_pair * std::min(q, kQueryBlock) * (seen + ramp);
   const double math = std::max(lanes * pairs / rate, block * std::max(device.gpu.sms, 1) / rate);
   const spec::MemoryCurve& copy = memory_curve(device.calibration, plan::MemoryBound::Kind::copy);
-  const double memory = moved_bytes(w) / (copy.efficiency * device.gpu.hbm.si());
+  const double bandwidth = copy.efficiency * device.gpu.hbm.si();
+  const double gathered = gathered_beyond_l2(w, device) / bandwidth;  // which math waits for
 
-  const base::Seconds busy(std::max(math, memory) * (w.dropout ? curve.dropout : 1));
+  const base::Seconds busy(std::max(math + gathered, moved_bytes(w) / bandwidth) * (w.dropout ? curve.dropout : 1));
   const bool guessed = narrow && !curve.low_precision_measured;
   const double residual = guessed ? std::max(curve.from.residual, kResidualOfAnotherCard) : curve.from.residual;
   return {curve.overhead * (w.backward ? 2 : 1) + busy, residual};

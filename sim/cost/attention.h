@@ -18,8 +18,9 @@ namespace sim {
 /// peak of fp8, at a share of their own in each pass. Leaves out: whole-block waste of narrow windows (below 512 tokens
 /// the price is about 30 % too low), deterministic backward. Where values are narrower than queries (latent attention:
 /// 192 and 128) each matmul counts its own width, head_dim_factor is taken at their mean, and flash1 and flash2 pad the
-/// values. An uncalibrated kernel is priced as flash2, and without that as a roofline on the data sheet. REQUIRES: the
-/// GPU's peak of the dtype is above 0. Fit and residual: docs/prices.md.
+/// values. Sparse attention counts the keys chosen for each query, and behind its math waits for those rows that the L2
+/// has no room for. An uncalibrated kernel is priced as flash2, and without that as a roofline on the data sheet.
+/// REQUIRES: the GPU's peak of the dtype is above 0. Fit and residual: docs/prices.md.
 Price price_attention(const plan::Attention&, const Device&);
 
 }  // namespace sim

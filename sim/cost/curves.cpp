@@ -11,6 +11,16 @@ const spec::MatmulCurve kIdealMatmul{.ceiling = 1, .overhead = {}, .from = kData
 const spec::AttentionCurve kIdealAttention{.forward = 1, .backward = 1, .overhead = {}, .from = kDataSheet};
 const spec::MemoryCurve kIdealMemory{.efficiency = 1, .overhead = {}, .from = kDataSheet};
 
+// Where a card's own are not known: FlashMLA's forward on H800, cuDNN's backward on H200, as shares of the peak.
+const spec::AttentionCurve kSparse{
+    .forward = 0.72,
+    .backward = 0.42,
+    .ramp = 243,
+    .backward_ramp = 243,
+    .index = 0.41,
+    .overhead = base::Seconds(4e-6),
+    .from = {.measured = false, .source = "assumed: sparse attention as on Hopper, by the peak", .residual = 0.3}};
+
 // Triton's kernels as on H200, in the pace of its memory.
 const spec::Provenance kOtherCards{.measured = false, .source = "assumed: as on H200, by bandwidth", .residual = 0.35};
 constexpr base::Seconds kTail(3e-6);
@@ -32,6 +42,7 @@ const spec::MatmulCurve& matmul_curve(const spec::Calibration& calibration, spec
 const spec::AttentionCurve& attention_curve(const spec::Calibration& calibration, spec::AttentionKernel kernel) {
   const auto& curve = calibration.attention[static_cast<std::size_t>(kernel)];
   if (curve.forward > 0) return curve;
+  if (kernel == spec::AttentionKernel::sparse) return kSparse;
   const auto& flash2 = calibration.attention[static_cast<std::size_t>(spec::AttentionKernel::flash2)];
   return flash2.forward > 0 ? flash2 : kIdealAttention;
 }

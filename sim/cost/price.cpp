@@ -4,6 +4,7 @@
 
 #include "sim/cost/attention.h"
 #include "sim/cost/convolution.h"
+#include "sim/cost/index_scores.h"
 #include "sim/cost/matmul.h"
 #include "sim/cost/memory_bound.h"
 #include "sim/cost/recurrence.h"
@@ -31,6 +32,10 @@ Price price(const plan::Convolution& w, const Device& device) {
 
 Price price(const plan::Recurrence& w, const Device& device) {
   return on_slowest_board(price_recurrence(w, device), device);
+}
+
+Price price(const plan::IndexScores& w, const Device& device) {
+  return on_slowest_board(price_index_scores(w, device), device);
 }
 
 }  // namespace sim

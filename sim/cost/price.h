@@ -28,5 +28,6 @@ Price price(const plan::Attention&, const Device&);
 Price price(const plan::MemoryBound&, const Device&);
 Price price(const plan::Convolution&, const Device&);
 Price price(const plan::Recurrence&, const Device&);
+Price price(const plan::IndexScores&, const Device&);
 
 }  // namespace sim

@@ -43,7 +43,8 @@ NetworkPrice ring(CollectiveKind kind, const Ground& at) {
   const double laps = kind == CollectiveKind::all_reduce ? 2 : 1;
   const base::Bytes sent = at.bytes * bus_factor(kind, at.size);
   const double far_steps = at.domains > 1 ? laps * (at.domains - 1) : 0;
-  const Leg inside{&near, at.inside * decay(near, at.members), laps * (at.size - 1) - far_steps, sent, at.own};
+  const Leg inside{&near,         at.inside * decay(near, at.members), laps * (at.size - 1) - far_steps, sent, at.own,
+                   at.domains > 1};
   if (at.domains == 1) return priced(streamed(inside), Algorithm::ring, near);
   const Leg between{&far, rate_between(far, at, Pattern::ring), far_steps, sent, at.own};
   return crossed(streamed(between, at.members > 1 ? inside : Leg{}), Algorithm::ring, far, at, Pattern::ring);

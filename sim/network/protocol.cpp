@@ -20,10 +20,15 @@ Streamed together(base::Seconds start, base::Seconds first, base::Seconds second
   return {start + std::max(first, second), by, first, second};
 }
 
+base::Seconds simple_hop(const Leg& leg) {
+  const bool crosses = leg.of_crossing_ring && leg.curve->crossing_hop > base::Seconds();
+  return crosses ? leg.curve->crossing_hop : leg.curve->hop;
+}
+
 Streamed simple(const Leg& first, const Leg& second) {
-  const base::Seconds start = first.curve->latency + first.curve->hop * first.steps;
+  const base::Seconds start = first.curve->latency + simple_hop(first) * first.steps;
   if (!second.curve) return together(start, simple_bytes(first), {}, Protocol::simple);
-  return together(start + second.curve->hop * second.steps, simple_bytes(first), simple_bytes(second),
+  return together(start + simple_hop(second) * second.steps, simple_bytes(first), simple_bytes(second),
                   Protocol::simple);
 }
 

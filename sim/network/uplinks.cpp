@@ -89,7 +89,11 @@ double slowdown_of_uplinks(const spec::Cluster& cluster, const plan::GroupShape&
     if (runs.size() < 2) return;
     most = std::max(most, busiest(pattern, runs));
     for_each_hop(pattern, runs, [&](std::size_t from, std::size_t to, double volume) {
-      add(runs[from].first, runs[to].first, volume);
+      const Run &a = runs[from], &b = runs[to];
+      if (island <= gpus) return add(a.first, b.first, volume);
+      // Members side by side, as traffic.cpp has them: an island of several nodes may lie below several switches.
+      const auto lanes = static_cast<std::size_t>(std::max(a.size, b.size));
+      for (std::size_t i = 0; i < lanes; ++i) add(a.member(i), b.member(i), volume / static_cast<double>(lanes));
     });
   });
   double slowest = 1;

@@ -114,7 +114,7 @@ std::vector<std::int64_t> chunk_key(const plan::Context& c, const ChunkOfStage& 
                                 behind >= 0 && behind != at.stage};
   if (uniform(c, chunk)) {
     const spec::LayerParts parts = chunk.layers > 0 ? c.model.parts_in(chunk.first_layer) : spec::LayerParts{};
-    key.insert(key.end(), {static_cast<int>(parts.mixer), static_cast<int>(parts.feed_forward)});
+    key.insert(key.end(), {static_cast<int>(parts.mixer), static_cast<int>(parts.feed_forward), parts.indexes});
   } else {
     key.push_back(-1);
     for (int i = 0; i < chunk.layers; ++i) {
@@ -155,7 +155,7 @@ bool uniform(const plan::Context& c, const plan::Chunk& chunk) {
   const bool mixed = m.nope_every > 1 || (limited && (m.window_every > 1 || m.full_every > 1));
   const bool wide = c.job.training.wide_layers.first > 0 || c.job.training.wide_layers.last > 0;
   if (part || mixed || wide) return false;
-  if (!c.model.moe && !c.model.recurrent && m.pattern.empty()) return true;
+  if (!m.moe && !m.recurrent && !m.indexer && m.pattern.empty()) return true;
   for (int i = 1; i < chunk.layers; ++i) {
     if (m.parts_in(chunk.first_layer + i) != m.parts_in(chunk.first_layer)) return false;
   }

@@ -203,6 +203,20 @@ std::vector<SearchValue> usual_values(SearchKey key, const spec::Job& job) {
   return {};
 }
 
+/// What a framework can be told to do beside what it does by itself: asynchronous tensor parallelism, userbuffers.
+template <class Tell>
+void tell_overlap(const spec::Job& job, Tell tell) {
+  if (job.model.is_list() || job.cluster.gpus() < 2 || job.training.mode == spec::Mode::decode) return;
+  spec::Job cut = job;
+  cut.strategy.sp = true;
+  cut.strategy.tp = std::max(2, job.strategy.tp);
+  const Values tried = tp_overlaps(cut);
+  const spec::TpOverlap other =
+      job.framework.shards_by_dtensor ? spec::TpOverlap::chunked : spec::TpOverlap::userbuffers;
+  if (std::ranges::find(tried, static_cast<SearchValue>(other)) != tried.end()) return;
+  tell(SearchKey::overlap_tp, fmt::format("{0}: --allow overlap.tp=none,{0}", spec::name(other)));
+}
+
 std::vector<std::pair<std::string, std::string>> left_out(const spec::Job& job, const spec::SearchSpace& space) {
   std::vector<std::pair<std::string, std::string>> out;
   const auto open = [&](SearchKey key) { return !space[key].has_value(); };
@@ -220,6 +234,7 @@ std::vector<std::pair<std::string, std::string>> left_out(const spec::Job& job, 
     tell(SearchKey::cp,
          "parts of a sequence below " + std::to_string(kLeastTokens) + " tokens: --allow cp=1," + std::to_string(cp));
   }
+  tell_overlap(job, tell);
   const std::int64_t most = most_micro_batch(job);
   if (job.training.global_batch > most) {
     tell(SearchKey::micro_batch, fmt::format("above {}: --allow micro_batch={},{}", most, most, 2 * most));

@@ -64,6 +64,7 @@ void add_model(const spec::Model& model, Settings& out) {
   if (model.attention_chunk == 0) all.erase("attention_chunk");
   if (!limited || model.full_every == 0) all.erase("full_every");
   if (!model.ropes()) all.erase("nope_every");
+  if (model.indexer && !model.indexer->shares()) all.erase("indexer.first");
   if (model.mtp == 0) all.erase("mtp_pattern");
   if (model.module_copies() == model.mtp) all.erase("mtp_repeated");
   for (Setting& setting : all.all()) out.set("model." + setting.name, std::move(setting.value));
@@ -89,6 +90,7 @@ void add_training(const spec::Training& t, Settings& out) {
   w.add("master_weights", t.keeps_master());
   w.add("gradient_dtype", t.gradients());
   w.add("dropout", t.dropout.value_or(0));
+  w.add("indexer_loss", t.indexer_loss);
   if (!t.packing) return;
   Value lengths = list_of({});
   for (const std::int64_t length : t.packing->lengths) lengths.items.push_back(scalar(std::to_string(length)));

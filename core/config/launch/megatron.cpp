@@ -76,6 +76,7 @@ void write_companions(Export& e) {
   if (e.options.has("cuda-graph-impl")) e.options.set("te-rng-tracker", "true");
   if (e.options.has("moe-router-enable-expert-bias")) e.options.set("moe-router-score-function", "sigmoid");
   if (e.job.model.mla) e.options.set("qk-layernorm", "true");  // of the latents, which a Job's have anyway
+  if (e.options.has("dsa-indexer-use-sparse-loss")) e.options.set("dsa-indexer-loss-coeff", "0.001");
   if (e.options.has("optimizer-cpu-offload")) e.options.set("use-precision-aware-optimizer", "true");
 }
 

@@ -297,6 +297,16 @@ void read_fuser(Import& i) {
   i.notes.push_back("use-transformer-engine-op-fuser true: what it fuses here is not told apart");
 }
 
+/// An indexer learns where its loss has a coefficient; over all keys, unless the loss is said to be sparse.
+void read_indexer_loss(Import& i) {
+  const Value* coefficient = i.options.take("dsa-indexer-loss-coeff");
+  const bool learns = coefficient && std::strtod(text_of(*coefficient).c_str(), nullptr) > 0;
+  if (!learns) return i.options.erase("dsa-indexer-use-sparse-loss");
+  if (i.options.has("dsa-indexer-use-sparse-loss")) return;
+  i.refuse("dsa-indexer-loss-coeff", base::quoted(text_of(*coefficient)) + " of a loss over all keys",
+           "a Job's indexer learns from the keys that it chose: add --dsa-indexer-use-sparse-loss");
+}
+
 }  // namespace
 
 void read_megatron(Import& i) {
@@ -307,6 +317,7 @@ void read_megatron(Import& i) {
   if (i.options.has("multi-latent-attention"))  // latents always have the norms that it asks for
     i.options.erase("qk-layernorm");
   read_fuser(i);
+  read_indexer_loss(i);
   read_batch(i);
   read_vocabulary(i);
   read_widths(i);

@@ -158,6 +158,35 @@ TEST(HuggingFace, ExpertsBehindAProjectionAndAModuleOfItsOwnLayersAreRead) {
   EXPECT_EQ(kinds.mtp_pattern, "*E");
 }
 
+TEST(HuggingFace, IndexersAreReadAndSharedOnesByTheirTwoNumbers) {
+  const std::string shape = R"("hidden_size": 6144, "intermediate_size": 12288, "num_hidden_layers": 78,
+      "num_attention_heads": 64, "num_key_value_heads": 64, "vocab_size": 154880, "q_lora_rank": 2048,
+      "kv_lora_rank": 512, "qk_rope_head_dim": 64, "qk_nope_head_dim": 192, "v_head_dim": 256, "n_routed_experts": 256,
+      "n_shared_experts": 1, "num_experts_per_tok": 8, "moe_intermediate_size": 2048, "first_k_dense_replace": 3,
+      "n_group": 1, "topk_group": 1, "head_dim": 192, "index_topk": 2048, "index_n_heads": 32, "index_head_dim": 128)";
+  const Model all = read_sound(R"({"model_type": "glm_moe_dsa", )" + shape + "}");
+  EXPECT_TRUE(all.indexer == entry("glm-5").indexer);
+  EXPECT_TRUE(all.moe == entry("glm-5").moe);
+  EXPECT_EQ(spec::parameters(all).total(), spec::parameters(entry("glm-5")).total());
+  const std::string shared = R"(, "index_topk_freq": 4, "index_skip_topk_offset": 3)";
+  const Model some = read_sound(R"({"model_type": "glm_moe_dsa", )" + shape + shared + "}");
+  EXPECT_TRUE(some.indexer == entry("glm-5.2").indexer);
+  EXPECT_EQ(spec::parameters(some).total(), spec::parameters(entry("glm-5.2")).total());
+  Faults faults;  // a list of another rhythm
+  read_text(R"({"model_type": "glm_moe_dsa", )" + shape + shared + R"(, "indexer_types": ["full", "shared"]})", faults);
+  ASSERT_EQ(faults.size(), 1u);
+  EXPECT_EQ(faults[0].field, "indexer_types");
+}
+
+TEST(HuggingFace, DeepSeekV32IsV3BehindIndexers) {
+  const Model model = read_sound(R"({"model_type": "deepseek_v32", "hidden_size": 7168, "intermediate_size": 18432,
+      "num_hidden_layers": 61, "num_attention_heads": 128, "num_key_value_heads": 128, "vocab_size": 129280,
+      "kv_lora_rank": 512, "qk_rope_head_dim": 64, "qk_nope_head_dim": 128, "v_head_dim": 128, "n_routed_experts": 256,
+      "n_shared_experts": 1, "num_experts_per_tok": 8, "moe_intermediate_size": 2048, "first_k_dense_replace": 3})");
+  EXPECT_TRUE(model.indexer == entry("deepseek-v3.2").indexer);
+  EXPECT_TRUE(model.moe == entry("deepseek-v3").moe);
+}
+
 TEST(HuggingFace, LinearAttentionTakesTurnsWithFullAttention) {
   // Qwen3NextConfig() is the 80B; Qwen3.5's text part stands inside that of a model for images.
   const Model next = read_sound(R"({"model_type": "qwen3_next"})"), ours = entry("qwen3-next-80b-a3b");
@@ -220,17 +249,19 @@ TEST(HuggingFace, AnUnknownArchitectureIsToldWithThoseThatAreKnown) {
   Faults faults;
   read_text(R"({"model_type": "t5"})", faults);
   ASSERT_EQ(faults.size(), 1u);
-  EXPECT_EQ(base::to_string(faults[0]),
-            "config.json:1:16: error: model_type: 't5' is not known\n"
-            "  mend: known: afmoe, aquila, arcee, baichuan, bailing_moe, bailing_moe_v2, bloom, chatglm, cohere, "
-            "cohere2, dbrx, deepseek, deepseek_v2, deepseek_v3, kimi_k2, dots1, ernie4_5, ernie4_5_moe, exaone4, "
-            "exaone_moe, falcon, gemma, gemma2, gemma3, gemma3_text, glm, glm4, glm4_moe, glm4_moe_lite, "
-            "glm4v_moe, gpt2, gpt_bigcode, gpt_neox, gpt_oss, gptj, granite, granitemoe, granitemoeshared, "
-            "helium, hunyuan_v1_dense, hunyuan_v1_moe, hy_v3, internlm2, internlm3, jais2, kimi_k25, llama, "
-            "llama4, llama4_text, mimo, minimax_m2, ministral, ministral3, mistral, mistral3, mistral4, mixtral, "
-            "mpt, nemotron, nemotron_h, olmo2, olmo3, olmoe, opt, phi, phi-msft, phi3, phimoe, qwen2, qwen2_5_vl, "
-            "qwen2_moe, qwen2_vl, qwen3, qwen3_5, qwen3_5_moe, qwen3_5_moe_text, qwen3_5_text, qwen3_moe, "
-            "qwen3_next, qwen3_vl, qwen3_vl_moe, seed_oss, smollm3, solar_open, stablelm, starcoder2, xverse, Yi");
+  EXPECT_EQ(
+      base::to_string(faults[0]),
+      "config.json:1:16: error: model_type: 't5' is not known\n"
+      "  mend: known: afmoe, aquila, arcee, baichuan, bailing_moe, bailing_moe_v2, bloom, chatglm, cohere, "
+      "cohere2, dbrx, deepseek, deepseek_v2, deepseek_v3, kimi_k2, deepseek_v32, dots1, ernie4_5, ernie4_5_moe, "
+      "exaone4, "
+      "exaone_moe, falcon, gemma, gemma2, gemma3, gemma3_text, glm, glm4, glm4_moe, glm4_moe_lite, "
+      "glm4v_moe, glm_moe_dsa, gpt2, gpt_bigcode, gpt_neox, gpt_oss, gptj, granite, granitemoe, granitemoeshared, "
+      "helium, hunyuan_v1_dense, hunyuan_v1_moe, hy_v3, internlm2, internlm3, jais2, kimi_k25, llama, "
+      "llama4, llama4_text, mimo, minimax_m2, ministral, ministral3, mistral, mistral3, mistral4, mixtral, "
+      "mpt, nemotron, nemotron_h, olmo2, olmo3, olmoe, opt, phi, phi-msft, phi3, phimoe, qwen2, qwen2_5_vl, "
+      "qwen2_moe, qwen2_vl, qwen3, qwen3_5, qwen3_5_moe, qwen3_5_moe_text, qwen3_5_text, qwen3_moe, "
+      "qwen3_next, qwen3_vl, qwen3_vl_moe, seed_oss, smollm3, solar_open, stablelm, starcoder2, xverse, Yi");
 }
 
 TEST(HuggingFace, AnOptWithAProjectedEmbeddingIsRefused) {

@@ -14,8 +14,10 @@ using ModelMessages = MessageTest;
 
 const std::string kTypes =
     "known: afmoe, aquila, arcee, baichuan, bailing_moe, bailing_moe_v2, bloom, chatglm, cohere, cohere2, dbrx, "
-    "deepseek, deepseek_v2, deepseek_v3, kimi_k2, dots1, ernie4_5, ernie4_5_moe, exaone4, exaone_moe, falcon, "
-    "gemma, gemma2, gemma3, gemma3_text, glm, glm4, glm4_moe, glm4_moe_lite, glm4v_moe, gpt2, gpt_bigcode, "
+    "deepseek, deepseek_v2, deepseek_v3, kimi_k2, deepseek_v32, dots1, ernie4_5, ernie4_5_moe, exaone4, exaone_moe, "
+    "falcon, "
+    "gemma, gemma2, gemma3, gemma3_text, glm, glm4, glm4_moe, glm4_moe_lite, glm4v_moe, glm_moe_dsa, gpt2, "
+    "gpt_bigcode, "
     "gpt_neox, gpt_oss, gptj, granite, granitemoe, granitemoeshared, helium, hunyuan_v1_dense, hunyuan_v1_moe, "
     "hy_v3, internlm2, internlm3, jais2, kimi_k25, llama, llama4, llama4_text, mimo, minimax_m2, ministral, "
     "ministral3, mistral, mistral3, mistral4, mixtral, mpt, nemotron, nemotron_h, olmo2, olmo3, olmoe, opt, phi, "
@@ -26,10 +28,12 @@ const std::string kClasses =
     "known: AfmoeForCausalLM, AquilaForCausalLM, ArceeForCausalLM, BaichuanForCausalLM, BaiChuanForCausalLM, "
     "BailingMoeForCausalLM, BailingMoeV2ForCausalLM, BloomForCausalLM, ChatGLMModel, CohereForCausalLM, "
     "Cohere2ForCausalLM, DbrxForCausalLM, DeepseekForCausalLM, DeepseekV2ForCausalLM, DeepseekV3ForCausalLM, "
+    "DeepseekV32ForCausalLM, "
     "Dots1ForCausalLM, Ernie4_5ForCausalLM, Ernie4_5_MoeForCausalLM, Exaone4ForCausalLM, ExaoneMoeForCausalLM, "
     "FalconForCausalLM, GemmaForCausalLM, Gemma2ForCausalLM, Gemma3ForConditionalGeneration, Gemma3ForCausalLM, "
     "GlmForCausalLM, Glm4ForCausalLM, Glm4MoeForCausalLM, Glm4MoeLiteForCausalLM, "
-    "Glm4vMoeForConditionalGeneration, GPT2LMHeadModel, GPTBigCodeForCausalLM, GPTNeoXForCausalLM, "
+    "Glm4vMoeForConditionalGeneration, GlmMoeDsaForCausalLM, GPT2LMHeadModel, GPTBigCodeForCausalLM, "
+    "GPTNeoXForCausalLM, "
     "GptOssForCausalLM, GPTJForCausalLM, GraniteForCausalLM, GraniteMoeForCausalLM, GraniteMoeSharedForCausalLM, "
     "HeliumForCausalLM, HunYuanDenseV1ForCausalLM, HunYuanMoEV1ForCausalLM, HYV3ForCausalLM, "
     "InternLM2ForCausalLM, InternLM3ForCausalLM, Jais2ForCausalLM, KimiK25ForConditionalGeneration, "
@@ -95,8 +99,8 @@ TEST_F(ModelMessages, WhatNoKeySaysIsTold) {
             "workloads/models/other.json:1:16: error: model_type: 'apertus' has an activation of its own, with learned "
             "numbers, and its config.json is not read\n"
             "  mend: write the nearest shape that the keys of docs/models.md can say");
-  for (const char* name : {"DeepseekV32ForCausalLM", "GlmMoeDsaForCausalLM", "LongcatFlashForCausalLM",
-                           "MiMoV2FlashForCausalLM", "Step3p5ForCausalLM", "CwmForCausalLM"}) {
+  for (const char* name :
+       {"LongcatFlashForCausalLM", "MiMoV2FlashForCausalLM", "Step3p5ForCausalLM", "CwmForCausalLM"}) {
     EXPECT_NE(of_config_json(std::string("{\"architectures\": [\"") + name + "\"]}").find("is not read"),
               std::string::npos)
         << name;

@@ -366,6 +366,20 @@ TEST(ModelCatalogue, Nemotron3IsItsPublishedCountWithOneModule) {
   EXPECT_EQ(with_module("nemotron-3.5-lightning-30b-a3b", 1), 32'913'266'240);
 }
 
+// Megatron-Bridge's verification card of GLM-5.2 (@17548237): 753,329,940,480 numbers in its checkpoint, module of
+// further tokens included; Transformers counts 743,377,000,704 without it, and not the 256 balancing biases of 75
+// layers. GLM-5 has an indexer in all 78 layers instead of 21, DeepSeek-V3.2 one in each of DeepSeek-V3's 61.
+TEST(ModelCatalogue, ModelsBehindIndexersAreTheirPublishedCounts) {
+  Model shared = entry("glm-5.2");
+  EXPECT_EQ(spec::parameters(shared).total(), 743'377'000'704 + 75 * 256);
+  shared.mtp = 1;
+  EXPECT_EQ(spec::parameters(shared).total(), 753'329'940'480);
+  const std::int64_t one = 2048 * 32 * 128 + 6144 * (128 + 32) + 2 * 128;
+  EXPECT_EQ(spec::parameters(entry("glm-5")).total(), 743'377'019'904 + 57 * one);
+  const std::int64_t of_v32 = 1536 * 64 * 128 + 7168 * (128 + 64) + 2 * 128;
+  EXPECT_EQ(spec::parameters(entry("deepseek-v3.2")).total(), 671'026'419'200 + 61 * of_v32);
+}
+
 // Nemotron-4 15B (arXiv 2402.16819): 12.5 billion beside the embeddings; 340B (arXiv 2406.11704): 331.6, and 9.4 of
 // embeddings. A layer of the larger: attention 2 x 18432^2 + 2 x 18432 x 8 x 192, feed-forward 2 x 18432 x 73728, two
 // norms of 2 x 18432.

@@ -246,6 +246,46 @@ TEST(Check, ExpertsBehindAProjectionGoWithoutAdaptersAndSelectiveOps) {
   EXPECT_EQ(latent([](Job& j) { j.strategy.overlap.shared_expert = true; }), Fields{"strategy.overlap.shared_expert"});
 }
 
+/// A model of 8 layers behind an indexer in layers 0, 1, 4 and 7.
+std::vector<std::string> behind_indexer(const std::function<void(Job&)>& change) {
+  return fields(with([&](Job& j) {
+    j.model.layers = 8;
+    j.model.mla =
+        Mla{.q_lora_rank = 64, .kv_lora_rank = 32, .rope_head_dim = 16, .nope_head_dim = 16, .value_head_dim = 16};
+    j.model.indexer = Indexer{.heads = 4, .head_dim = 16, .top_k = 64, .first = 2, .every = 3};
+    j.cluster.node.gpu.generation = Generation::hopper;
+    change(j);
+  }));
+}
+
+TEST(Check, AnIndexerGoesWithoutWhatNothingHereLowersBesideIt) {
+  EXPECT_EQ(behind_indexer([](Job&) {}), Fields{});
+  EXPECT_EQ(behind_indexer([](Job& j) { j.strategy.lora = Lora{}; }), Fields{"strategy.lora"});
+  EXPECT_EQ(behind_indexer([](Job& j) { j.strategy.attention_kernel = AttentionKernel::cudnn; }),
+            Fields{"strategy.attention_kernel"});
+  EXPECT_EQ(behind_indexer([](Job& j) {
+              j.strategy.recompute.kind = Recompute::Kind::selective;
+              j.strategy.recompute.modules.mla_up_proj = true;
+            }),
+            Fields{"strategy.recompute"});
+  EXPECT_EQ(fields(with([](Job& j) { j.training.indexer_loss = IndexerLoss::sparse; })),
+            Fields{"training.indexer_loss"});
+}
+
+TEST(Check, AStageBeginsWithALayerThatChoosesItsKeys) {
+  const auto stages = [](std::vector<int> layers) {
+    return behind_indexer([&](Job& j) {
+      j.strategy.pp = 2;
+      j.strategy.stage_layers = layers;
+      j.strategy.dp = j.cluster.gpus() / (j.strategy.tp * 2);
+      j.training.global_batch = j.training.micro_batch * *j.strategy.dp;
+    });
+  };
+  EXPECT_EQ(stages({4, 4}), Fields{});
+  EXPECT_EQ(stages({7, 1}), Fields{});
+  EXPECT_EQ(stages({5, 3}), Fields{"strategy.stage_layers"});
+}
+
 TEST(Check, AFabricHasPlacesForAllNodes) {
   const auto on = [](int nodes) {
     return fields(with([&](Job& j) {

@@ -24,6 +24,7 @@ spec::Job full_job() {
   }
   for (auto& curve : c.attention) {
     curve.forward = curve.backward = curve.unequal_heads = curve.backward_ramp = curve.backward_low_precision = 0.5;
+    curve.index = 0.5;
   }
   for (auto& curve : c.memory) curve.efficiency = 0.8;
   for (auto& curve : c.recurrence) curve.forward = curve.backward = 0.5;
@@ -31,6 +32,7 @@ spec::Job full_job() {
     for (const spec::CurveName& name : spec::kCurveNames) {
       spec::PathCurve& curve = path->*name.curve;
       curve.efficiency = curve.low_latency.efficiency = curve.ll128.efficiency = 0.5;
+      curve.crossing_hop = base::us(1);
     }
   }
   job.cluster.node.links.experts_call = base::us(100);
@@ -67,8 +69,8 @@ TEST(Members, AreCounted) {
 }
 
 TEST(Inputs, NameEveryFigureOfTheNode) {
-  // Clock and cache are in the data sheet, and no formula reads them.
-  expect_known<spec::Gpu>("gpu.", {"name", "generation", "clock", "peak", "l2", "calibration"});
+  // The clock is in the data sheet, and no formula reads it.
+  expect_known<spec::Gpu>("gpu.", {"name", "generation", "clock", "peak", "calibration"});
   expect_known<spec::Nvlink>("nvlink.", {"domain", "via", "multicast"});
   // What a card is rated where a port slows it is told, never used.
   expect_known<spec::Nic>("nic.", {"count", "kind", "rated", "one_each"});
@@ -155,6 +157,9 @@ TEST(Inputs, NameEveryRateOfTheFramework) {
                                                "adds_embedding_rows",
                                                "graphs_on_slow_hosts",
                                                "gathers_beside_reductions",
+                                               "compiles_unsharded_loss",
+                                               "each_optimizer_gathers",
+                                               "multiplies_rows",
                                                "recipes_of_fp8_gpus",
                                                "synchronizes_p2p",
                                                "balances_stages",

@@ -59,6 +59,16 @@ TEST(Uplinks, RingsPayForTheHopsThatLeave) {
   EXPECT_NEAR(slowdown(tree(12, 6, 8), 8, 4, Pattern::ring), 1 / 0.75, 1e-12);
 }
 
+TEST(Uplinks, AnIslandOfSeveralNodesSendsFromAllOfThem) {
+  // Islands of 4 nodes over leaves of 2, 2:1, one ring of all: each leaf's 2 nodes send what an island's 4 do in half,
+  // so that all cards of a leaf go up into half as many.
+  spec::Cluster c = tree(8, 2, 2);
+  c.node.nvlink.domain = 32;
+  EXPECT_NEAR(slowdown(c, 1, 64, Pattern::ring), 2, 1e-12);
+  c.fabric.leaf_nodes = 4;  // a leaf an island: as much
+  EXPECT_NEAR(slowdown(c, 1, 64, Pattern::ring), 2, 1e-12);
+}
+
 TEST(Uplinks, TransfersBetweenStagesPayWhenTheyLeave) {
   // Stages 8 nodes apart: every card of a leaf of 8 sends up. One node apart: one in eight.
   const auto of = [](int stride) {
