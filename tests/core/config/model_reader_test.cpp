@@ -393,8 +393,9 @@ TEST(ModelCatalogue, NemotronsAreTheirPublishedSizes) {
   EXPECT_NEAR(static_cast<double>(96 * layer), 331.6e9, 0.05e9);
 }
 
-// Sizes that were published rounded: billions. llama.cpp counts 32.57 in GLM-4-32B's weights; Mistral gives 673 for its
-// language model.
+// Sizes that were published rounded: billions, of the model cards of Command A, Hunyuan-A13B and Mistral Large 3 (its
+// language model), of the README of ibm-granite/granite-3.1-language-models (@255bff67) and of ERNIE's name. llama.cpp
+// counts 32.57 in GLM-4-32B's weights.
 TEST(ModelCatalogue, ModelsRoundToTheirPublishedSizes) {
   const std::vector<std::pair<const char*, double>> published{{"command-a-111b", 111}, {"ernie-4.5-300b-a47b", 300},
                                                               {"glm-4-32b", 32.57},    {"granite-3.1-8b", 8},
