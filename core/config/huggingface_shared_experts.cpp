@@ -54,6 +54,16 @@ void read_glm_experts(Model& model, Config& config, spec::Moe moe) {
   model.moe = moe;
 }
 
+/// GLM with latent attention. `first_dense`: unless the file says so.
+void read_latent_glm(Model& model, Config& config, int first_dense) {
+  read_latent_attention(model, config);
+  spec::Moe moe{.shared_experts = 1, .first_dense = first_dense, .router_bias = true};
+  read_experts(moe, config, {});
+  read_mlp_layer_types(moe, config);
+  read_groups(moe, config, 1, 1);
+  model.moe = moe;
+}
+
 }  // namespace
 
 /// DeepSeek-MoE 16B: plain attention.
@@ -88,12 +98,7 @@ void deepseek_v32(Model& model, Config& config) {
 
 /// GLM-5: DeepSeek-V3.2's layers with one group of experts.
 void glm_moe_dsa(Model& model, Config& config) {
-  read_latent_attention(model, config);
-  spec::Moe moe{.shared_experts = 1, .first_dense = 3, .router_bias = true};
-  read_experts(moe, config, {});
-  read_mlp_layer_types(moe, config);
-  read_groups(moe, config, 1, 1);
-  model.moe = moe;
+  read_latent_glm(model, config, 3);
   read_indexer(model, config, 32);
 }
 
@@ -106,14 +111,7 @@ void mistral4(Model& model, Config& config) {
 }
 
 /// GLM-4.7 Flash.
-void glm4_moe_lite(Model& model, Config& config) {
-  read_latent_attention(model, config);
-  spec::Moe moe{.shared_experts = 1, .first_dense = 1, .router_bias = true};
-  read_experts(moe, config, {});
-  read_mlp_layer_types(moe, config);
-  read_groups(moe, config, 1, 1);
-  model.moe = moe;
-}
+void glm4_moe_lite(Model& model, Config& config) { read_latent_glm(model, config, 1); }
 
 void glm4_moe(Model& model, Config& config) {
   read_gated(

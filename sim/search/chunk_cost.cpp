@@ -50,6 +50,8 @@ PassCost carry(const PassCost& a, const PassCost& b, const Few& few, int n) {
           carry(a.cp, b.cp, few, n),
           carry(a.ep, b.ep, few, n),
           carry(a.host, b.host, few, n),
+          carry(a.device, b.device, few, n),
+          carry(a.issue, b.issue, few, n),
           carry(a.operators, b.operators, few, n),
           carry(a.squares, b.squares, few, n)};
 }

@@ -38,6 +38,8 @@ struct PassCost {
   double gap = 0;                 // of them, no kernel runs before the first
   double tp = 0, cp = 0, ep = 0;  // of them, those in which kernels wait for communication on that axis
   double host = 0;                // of them, those in which kernels wait for what the host has not issued
+  double device = 0;              // seconds by a host that takes no time
+  double issue = 0;               // seconds of the host's work
   double operators = 0;
   double squares = 0;  // of its kernels' times, in seconds^2
 };

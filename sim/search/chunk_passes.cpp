@@ -45,6 +45,8 @@ PassCost cost_of(const Rehearsal& ran, std::size_t call) {
   out.time = ran.done[call] - ran.done[call - 1];
   out.gap = std::max(0.0, ran.begin[call] - ran.done[call - 1]);
   out.squares = ran.squares[call];
+  out.device = out.time;
+  out.issue = ran.issue[call];
   const double waits = std::max(0.0, out.time - ran.kernels[call]);
   const double flies = ran.tp[call] + ran.cp[call] + ran.ep[call];
   out.host = std::max(0.0, waits - flies);
@@ -54,6 +56,12 @@ PassCost cost_of(const Rehearsal& ran, std::size_t call) {
   out.cp = ran.cp[call] * exposed;
   out.ep = ran.ep[call] * exposed;
   return out;
+}
+
+/// Whether a kernel of the pass may have been late for the host's sake.
+bool may_wait_for_host(const PassCost& pass) {
+  constexpr double kAhead = 0.5;  // a host that takes less of a pass is ahead of all of it
+  return pass.host > 0 || pass.issue > kAhead * pass.time;
 }
 
 /// Passes in the middle of a step.
@@ -120,7 +128,7 @@ ChunkCost cost_of(const plan::Context& c, const ChunkOfStage& at, PriceList& pri
     calls.front() = static_cast<std::int32_t>(segments.size());
     segments.push_back(once.passes.forward(at.index, {.gathers = once.usual.upkeep.each_gathers, .first = true}));
   }
-  const Rehearsal ran = rehearse(std::move(once.plan), at.stage, calls, c.job, prices);
+  const Rehearsal ran = rehearse(once.plan, at.stage, calls, c.job, prices);
   ChunkCost out;
   out.forward = cost_of(ran, once.count());
   out.backward = cost_of(ran, UsualPasses::B);
@@ -129,6 +137,12 @@ ChunkCost cost_of(const plan::Context& c, const ChunkOfStage& at, PriceList& pri
   out.backward.operators = operators[UsualPasses::B];
   out.weights.operators = operators[UsualPasses::W];
   out.first_forward = casts ? ran.done[0] - ran.begin[0] : out.forward.time;
+  if (may_wait_for_host(out.forward) || may_wait_for_host(out.backward) || may_wait_for_host(out.weights)) {
+    const Rehearsal at_once = rehearse(std::move(once.plan), at.stage, calls, c.job, prices, {.at_once = true});
+    out.forward.device = cost_of(at_once, once.count()).time;
+    out.backward.device = cost_of(at_once, UsualPasses::B).time;
+    if (once.usual.split) out.weights.device = cost_of(at_once, UsualPasses::W).time;
+  }
   return out;
 }
 
@@ -172,7 +186,7 @@ InCompany rehearse_beside(const plan::Context& c, const ChunkOfStage& at, bool t
   calls[2 * passes] = static_cast<std::int32_t>(segments.size());
   calls.push_back(UsualPasses::F);  // tells the end
   segments.push_back(std::move(beside));
-  return {rehearse(std::move(once.plan), at.stage, calls, c.job, prices, true), passes, 2 * passes};
+  return {rehearse(std::move(once.plan), at.stage, calls, c.job, prices, {.courses = true}), passes, 2 * passes};
 }
 
 }  // namespace

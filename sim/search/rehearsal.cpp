@@ -93,10 +93,23 @@ std::vector<double> squares_of(const EngineInput& in) {
   return out;
 }
 
+/// Of each segment: what the host takes to issue its operators. REQUIRES: not chained.
+std::vector<double> issue_of(const EngineInput& in) {
+  std::vector<double> out;
+  for (std::size_t segment = 0; segment + 1 < in.segment_begin.size(); ++segment) {
+    trace::Ticks issue = 0;
+    for (std::int32_t at = in.segment_begin[segment]; at < in.segment_begin[segment + 1]; ++at) {
+      issue += in.steps[static_cast<std::size_t>(at)].host;
+    }
+    out.push_back(trace::seconds(issue));
+  }
+  return out;
+}
+
 }  // namespace
 
 Rehearsal rehearse(plan::Plan plan, int stage, const std::vector<std::int32_t>& segments, const spec::Job& job,
-                   PriceList& prices, bool with_courses) {
+                   PriceList& prices, RehearsalOptions options) {
   for (plan::Segment& segment : plan.segments) {
     std::erase_if(segment.operators, [&](const plan::Operator& op) {
       return op.channel >= 0 && std::holds_alternative<plan::Transfer>(plan.works[op.work]);
@@ -110,12 +123,18 @@ Rehearsal rehearse(plan::Plan plan, int stage, const std::vector<std::int32_t>& 
   priced.reserve(plan.works.size());
   for (const plan::Work& work : plan.works) priced.push_back(prices.of(work));
   EngineInput in = flatten(plan, priced, job);
-  const std::vector<double> squares = squares_of(in);
+  const std::vector<double> squares = squares_of(in), issue = issue_of(in);
+  if (options.at_once) {
+    for (Step& step : in.steps) step.host = 0;
+  }
   chain(in);
   const EngineOutput ran = run(in);
 
   Rehearsal out;
-  for (const std::int32_t segment : segments) out.squares.push_back(squares[static_cast<std::size_t>(segment)]);
+  for (const std::int32_t segment : segments) {
+    out.squares.push_back(squares[static_cast<std::size_t>(segment)]);
+    out.issue.push_back(issue[static_cast<std::size_t>(segment)]);
+  }
   out.end = trace::seconds(ran.end);
   out.begin.assign(segments.size(), -1);
   out.done.assign(segments.size(), 0);
@@ -145,7 +164,7 @@ Rehearsal rehearse(plan::Plan plan, int stage, const std::vector<std::int32_t>& 
     out.done[call] = std::max(out.done[call], out.done[call - 1]);
   double next = out.end;  // calls without a kernel take no time
   for (auto begin = out.begin.rbegin(); begin != out.begin.rend(); ++begin) next = *begin = *begin < 0 ? next : *begin;
-  if (with_courses) out.courses = courses_of(in, ran, out);
+  if (options.courses) out.courses = courses_of(in, ran, out);
   return out;
 }
 

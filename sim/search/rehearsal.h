@@ -31,11 +31,17 @@ struct Rehearsal {
   std::vector<Course> courses;                         // of each call
   std::vector<double> kernels, tp, cp, ep, dp, sends;  // of each call, on the streams of these names
   std::vector<double> squares;                         // of each call: of its kernels' times alone, in seconds^2
+  std::vector<double> issue;                           // of each call: the host's work, in seconds
+};
+
+struct RehearsalOptions {
+  bool courses = false;
+  bool at_once = false;  // the host takes no time
 };
 
 /// Calls the plan's segments in this order on `stage`, without what they exchange with other stages (transfers on a
 /// channel); what waits for that waits for nothing.
 Rehearsal rehearse(plan::Plan, int stage, const std::vector<std::int32_t>& segments, const spec::Job&, PriceList&,
-                   bool with_courses = false);
+                   RehearsalOptions = {});
 
 }  // namespace sim

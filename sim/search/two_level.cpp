@@ -139,24 +139,29 @@ const StageEnds& Draft::ends_of(StageKind& kind) {
   return *kind.ends;
 }
 
+/// A host that is late for one pass may catch up in another: kernels count as if it took no time, its work by itself.
 double Draft::least_time() {
   double most = 0, fill = 0, drain = 0;  // until the first input comes to a stage; after its last gradient has left
   for (int stage = 0; stage < c_.pp; ++stage) {
     StageKind& kind = kinds_[kind_of_[stage]];
-    double busy = 0;
+    double busy = 0, issue = 0;
     for (const int chunk : kind.chunk_kinds) {
       const ChunkCost& cost = cost_of(chunk, true);
-      busy += static_cast<double>(c_.microbatches) * (cost.forward.time + cost.backward.time + cost.weights.time);
+      busy += static_cast<double>(c_.microbatches) * (cost.forward.device + cost.backward.device + cost.weights.device);
+      // A step's first gradients add to none.
+      issue +=
+          static_cast<double>(c_.microbatches - 1) * (cost.forward.issue + cost.backward.issue + cost.weights.issue);
     }
     const ChunkCost& down = cost_of(kind.chunk_kinds.front(), true);
-    busy += std::min(0.0, down.first_forward - down.forward.time);
+    const double first = std::min(down.forward.device, down.first_forward);
+    busy += first - down.forward.device;
     const ShapePass& last = shape_->passes[shape_->first_of[stage + 1] - 1];
     const bool drains = last.pass == Pass::backward && last.chunk == 0;
     // Where steps are not apart, a stage spends what it waits for its first input on the end of the step before.
     const double waits = c_.rolling ? 0 : fill + (drains ? drain : 0);
-    most = std::max(most, waits + busy + ends_of(kind).least);
-    fill += std::min(down.forward.time, down.first_forward) + least_transfer_;
-    drain += down.backward.time + least_transfer_;
+    most = std::max({most, waits + busy + ends_of(kind).least, issue});
+    fill += first + least_transfer_;
+    drain += down.backward.device + least_transfer_;
   }
   return job_.framework.step.si() + most;
 }

@@ -80,4 +80,21 @@ TEST(UsualValues, LargerMicrobatchesAreToldWhereABatchHasThem) {
   EXPECT_FALSE(tells(job, "micro_batch"));
 }
 
+// What a framework overlaps by itself is tried; what it can be told to do beside is named with the flag that tries it.
+TEST(UsualValues, TheOtherOverlapOfTensorParallelismIsNamed) {
+  const spec::Job job = toy::draft({.dp = 8, .micro_batch = 1});
+  ASSERT_FALSE(job.framework.shards_by_dtensor);
+  for (const auto& [left, reason] : sim::left_out(job, {})) {
+    if (left == "overlap.tp") {
+      EXPECT_EQ(reason, "userbuffers: --allow overlap.tp=none,userbuffers");
+    }
+  }
+  EXPECT_TRUE(tells(job, "overlap.tp"));
+  spec::SearchSpace said;
+  said[SearchKey::overlap_tp] = {0};
+  for (const auto& [left, reason] : sim::left_out(job, said)) EXPECT_NE(left, "overlap.tp");
+  EXPECT_FALSE(tells(serving(spec::Mode::decode), "overlap.tp"));
+  EXPECT_FALSE(tells(layer_toy::draft(2, 1, 4), "overlap.tp"));
+}
+
 }  // namespace

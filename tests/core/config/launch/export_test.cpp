@@ -173,12 +173,12 @@ TEST(ExportedJob, ABlockOfParallelBranchesIsNotMadeSequential) {
   }
 }
 
-TEST(ExportedJob, MegatronKnowsThreeAttentionKernels) {
+TEST(ExportedJob, MegatronKnowsFourAttentionKernels) {
   EXPECT_EQ(refusal(job("attention_kernel: flash3"), "megatron"),
             "job.yaml:4:30: error: strategy.attention_kernel: Megatron-LM cannot say 'flash3': --attention-backend is "
             "unfused (scaled masked "
             "softmax), flash (FlashAttention as it is installed) or fused (cuDNN)\n"
-            "  mend: write strategy.attention_kernel: fused_softmax, flash2 or cudnn");
+            "  mend: write strategy.attention_kernel: fused_softmax, flash2, cudnn or sparse");
 }
 
 TEST(ExportedJob, AccelerateHasNoTensorParallelism) {
