@@ -30,7 +30,9 @@ void lay_over(config::Value& tree, const Arguments& args, std::span<const PathFl
   std::vector<base::Fault> faults;
   for (const Setting& setting : settings_of(args, flags)) {
     if (setting.path.empty()) {
-      faults.push_back({kSet, "'" + setting.value + "' has no value", "write path=value, such as strategy.tp=8", {}});
+      const std::string entry = setting.origin.substr(std::string(kSet).size() + 1);
+      const char* lacks = entry.starts_with('=') ? "' names no key" : "' has no value";
+      faults.push_back({kSet, "'" + entry + lacks, "write path=value, such as strategy.tp=8", {}});
     } else if (const auto fault = without_its_map(flags, kSet, setting.path);
                fault && setting.origin.starts_with(kSet)) {
       faults.push_back(*fault);

@@ -121,11 +121,24 @@ double mixing_flops(const spec::Job& job, int layer) {
   return 2 * attention_lanes(m) * pairs_in_documents(m, s, document, m.limited_in(std::min(layer, m.layers - 1)));
 }
 
+/// FLOPs of an indexer for a pair of query and key, forward.
+double index_lanes(const spec::Indexer& indexer) { return 2.0 * indexer.heads * indexer.head_dim; }
+
+/// One forward of one indexer for one sequence: its projections, and the scores of all keys before each query.
+double indexer_forward(const spec::Job& job) {
+  const spec::Model& m = job.model;
+  const double s = static_cast<double>(job.training.sequence),
+               length = static_cast<double>(spec::document_length(job.training));
+  const double d = length > 0 ? length : s;
+  return 2 * s * static_cast<double>(spec::indexer_weights(m)) +
+         index_lanes(*m.indexer) * s / d * scored_pairs(d, m.causal, 0);
+}
+
 /// One forward of this layer for one sequence.
 double layer_flops(const spec::Job& job, int layer) {
-  const double linear =
-      2 * static_cast<double>(job.training.sequence) * weights_met(job.model, job.model.parts_in(layer));
-  return linear + mixing_flops(job, layer);
+  const spec::LayerParts parts = job.model.parts_in(layer);
+  const double linear = 2 * static_cast<double>(job.training.sequence) * weights_met(job.model, parts);
+  return linear + mixing_flops(job, layer) + (parts.indexes ? indexer_forward(job) : 0);
 }
 
 /// Of one sequence: a layer's last matmul, where the layer is computed again and nothing reads what it makes.
@@ -282,21 +295,24 @@ double room_of_experts(const spec::Job& job) {
 
 namespace {
 
-/// Of a step's indexers: projections and the scores of all keys before each query, forward; where they learn, also the
-/// projections' backward, and the scores of the chosen keys made again with their gradients.
+/// Indexers of all layers and modules.
+double indexers(const spec::Model& m) {
+  return m.count_layers([](spec::LayerParts parts) { return parts.indexes; }) + m.mtp;
+}
+
+/// Of a step's indexers: the forward; where they learn, also the projections' weight gradients (their inputs are
+/// detached), and the scores of the chosen keys made again with their gradients.
 double indexer_flops(const spec::Job& job) {
   const spec::Model& m = job.model;
   if (!m.indexer) return 0;
-  const bool learns = job.training.indexer_loss != spec::IndexerLoss::none;
-  const double s = static_cast<double>(job.training.sequence),
-               length = static_cast<double>(spec::document_length(job.training));
-  const double d = length > 0 ? length : s;
-  const double lanes = 2.0 * m.indexer->heads * m.indexer->head_dim;
-  const double all = s / d * scored_pairs(d, m.causal, 0), chosen = pairs_in_documents(m, s, d, false);
-  double one = 2 * s * static_cast<double>(spec::indexer_weights(m)) * (learns ? 3 : 1) + lanes * all;
-  if (learns) one += 3 * lanes * chosen;
-  const double layers = m.count_layers([](spec::LayerParts parts) { return parts.indexes; }) + m.mtp;
-  return static_cast<double>(job.training.global_batch) * layers * one;
+  double one = indexer_forward(job);
+  if (job.training.indexer_loss != spec::IndexerLoss::none) {
+    const double s = static_cast<double>(job.training.sequence),
+                 length = static_cast<double>(spec::document_length(job.training));
+    one += 2 * s * static_cast<double>(spec::indexer_weights(m)) +
+           3 * index_lanes(*m.indexer) * pairs_in_documents(m, s, length, false);
+  }
+  return static_cast<double>(job.training.global_batch) * indexers(m) * one;
 }
 
 }  // namespace
@@ -344,6 +360,10 @@ double again_by_modules(const spec::Job& job, const ForwardFlops& layer) {
   const double dense = model.count_layers([](spec::LayerParts parts) { return parts.has_dense(); }) +
                        modules_with(model, &spec::LayerParts::has_dense);
   double flops = m.core_attn ? attention_again(job, layer) : 0;
+  if (m.core_attn && model.indexer) {  // which is a part of it, as the heads' own values are
+    flops += indexers(model) * indexer_forward(job) +
+             attending * 2 * s * model.heads * model.mla->kv_lora_rank * model.mla->value_head_dim;
+  }
   if (m.mla_up_proj) {
     const spec::Mla& mla = *model.mla;
     const double queries = (mla.q_lora_rank > 0 ? mla.q_lora_rank : h) * (mla.nope_head_dim + mla.rope_head_dim);

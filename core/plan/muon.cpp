@@ -29,14 +29,15 @@ class Counter {
  public:
   explicit Counter(const Context& c) : c_(c) {}
 
-  void layer(int index) {
-    const spec::LayerParts parts = c_.model.parts_in(index);
+  void layer(int index) { layer(c_.model.parts_in(index)); }
+
+  void layer(spec::LayerParts parts) {
     for (const Placed& one : linears_of_layer(c_, parts)) add(one.linear);
     if (parts.has_experts()) add(c_.model.moe->experts, c_.hidden);  // the router
   }
 
   void module() {  // of multi-token prediction
-    for (int i = 0; i < c_.model.module_layers(); ++i) layer(c_.model.module_layer(i));
+    for (int i = 0; i < c_.model.module_layers(); ++i) layer(c_.model.module_parts(i));
     add(multi_token_projection(c_));
   }
 

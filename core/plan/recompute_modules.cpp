@@ -11,6 +11,7 @@
 #include "core/plan/mla.h"
 #include "core/plan/moe.h"
 #include "core/plan/moe_shape.h"
+#include "core/plan/sparse_attention.h"
 
 namespace plan {
 namespace {
@@ -34,6 +35,10 @@ BlockActivations without_modules(const Context& c, spec::LayerParts parts, Block
   if (m.core_attn && parts.attends()) {
     if (!c.fused_attention()) all.scores = 0;
     all.qkv -= kept_for_context_parallel(c);
+    if (c.model.indexer) {  // a part of it, as the heads' own values are
+      all.qkv -= c.tokens * c.heads * c.model.mla->kv_lora_rank * c.element;
+      all.scores = parts.indexes ? shared_choice(c) : 0;
+    }
   }
   if (m.layernorm) {
     const std::int64_t norms = (c.model.parallel_block ? 1 : parts.branches()) + (c.model.post_norms ? 2 : 0);

@@ -2,6 +2,7 @@
 #include "core/plan/sparse_attention.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/plan/elementwise.h"
 #include "core/plan/low_precision.h"
@@ -30,6 +31,14 @@ Linear index_weights(const Context& c) {
   return out;
 }
 
+/// What tensor-parallel ranks gather in front of the projections.
+std::int64_t width_of_inputs(const Context& c) { return c.hidden + c.model.mla->q_lora_rank; }
+
+/// Of all tokens.
+std::int64_t bytes_of_choice(const Context& c) {
+  return c.tokens * std::min<std::int64_t>(c.model.indexer->top_k, c.sequence) * kScore;
+}
+
 std::int64_t width_of_all_heads(const Context& c) {
   return (c.model.indexer->heads + std::int64_t{1}) * c.model.indexer->head_dim;
 }
@@ -44,15 +53,14 @@ std::vector<Placed> indexer_linears(const Context& c) {
 
 int latent_key_width(const Context& c) { return c.model.mla->kv_lora_rank + c.model.mla->rope_head_dim; }
 
-std::int64_t shared_choice(const Context& c) {
-  return c.model.indexer->shares() ? c.tokens * c.model.indexer->top_k * kScore : 0;
-}
+std::int64_t shared_choice(const Context& c) { return c.model.indexer->shares() ? bytes_of_choice(c) : 0; }
 
 std::int64_t indexer_activations(const Context& c) {
   const spec::Indexer& i = *c.model.indexer;
-  const std::int64_t choice = c.tokens * i.top_k * kScore;
-  if (!learns(c)) return choice;
-  return choice + c.tokens * (width_of_all_heads(c) + i.head_dim + i.heads) * c.element;  // the keys' norm among them
+  if (!learns(c)) return bytes_of_choice(c);
+  const std::int64_t inputs = c.sp ? width_of_inputs(c) : 0;
+  const std::int64_t width = width_of_all_heads(c) + i.head_dim + i.heads + inputs;  // the keys' norm among them
+  return bytes_of_choice(c) + c.tokens * width * c.element;
 }
 
 SparseAttention::SparseAttention(const Context& c, SegmentBuilder& out, bool indexes)
@@ -61,10 +69,20 @@ SparseAttention::SparseAttention(const Context& c, SegmentBuilder& out, bool ind
 /// Of the rank whose queries see most (ring_steps.h).
 std::vector<SparseAttention::Stretch> SparseAttention::stretches() const {
   if (c_.cp == 1) return {{c_.sequence, c_.sequence}};
+  if (c_.document > 0 && c_.document < c_.sequence) {
+    const std::int64_t queries = c_.sequence / c_.cp;
+    return {{queries, std::min(c_.sequence, queries + c_.document), true}};
+  }
   std::vector<Stretch> out;
   for (const auto& part : stretches_of(c_.cp - 1, c_.cp, c_.sequence, c_.zigzag))
     out.push_back({part.length, part.begin + part.length});
   return out;
+}
+
+/// Keys of which a query in a document sees so many at most; 0: all before it.
+std::int64_t SparseAttention::seen_in_a_document(std::int64_t chosen) const {
+  const double pairs = pairs_of(IndexScores{.batch = 1, .q_len = c_.document, .kv_len = c_.document, .chosen = chosen});
+  return static_cast<std::int64_t>(std::ceil(pairs / static_cast<double>(c_.document)));
 }
 
 void SparseAttention::attend(bool backward) {
@@ -76,38 +94,45 @@ void SparseAttention::attend(bool backward) {
                            .heads = c_.heads,
                            .kv_heads = 1,
                            .head_dim = latent_key_width(c_),
-                           .causal = true,
-                           .window = indexer_.top_k,
+                           .causal = !part.of_documents,
+                           .window = part.of_documents ? seen_in_a_document(chosen()) : chosen(),
                            .backward = backward,
                            .dtype = c_.storage,
                            .value_head_dim = c_.model.mla->kv_lora_rank,
-                           .document = c_.document,
+                           .document = part.of_documents ? 0 : c_.document,
                            .values_in_keys = true},
                  backward ? "attention gradient" : "attention", backward ? 3 : 1);
   }
 }
 
-void SparseAttention::gather(std::int64_t width, std::string_view name) {
+void SparseAttention::exchange(CollectiveKind kind, std::int64_t width, std::string_view name) {
   if (c_.cp == 1) return;
   const std::int16_t channel = out_.pool().channel({Channel::Kind::group, Axis::cp});
-  out_.communicate(Collective{CollectiveKind::all_gather, c_.tokens * c_.cp * width * c_.element, c_.group(Axis::cp)},
-                   name, Stream::cp, channel, {Stream::compute});
+  out_.communicate(Collective{kind, c_.tokens * c_.cp * width * c_.element, c_.group(Axis::cp)}, name, Stream::cp,
+                   channel, {Stream::compute});
   out_.join(Stream::cp);
 }
 
+IndexScores SparseAttention::scores_of(const Stretch& part, std::int64_t chosen, int heads, int head_dim,
+                                       bool backward) const {
+  IndexScores out{.batch = c_.batch,
+                  .q_len = part.queries,
+                  .kv_len = part.keys,
+                  .heads = heads,
+                  .head_dim = head_dim,
+                  .chosen = chosen,
+                  .backward = backward,
+                  .dtype = c_.storage,
+                  .document = c_.document};
+  if (!part.of_documents) return out;
+  out.kv_len = seen_in_a_document(chosen);
+  out.causal = false;
+  out.chosen = out.document = 0;
+  return out;
+}
+
 void SparseAttention::score(std::int64_t chosen, int heads, int head_dim, bool backward, std::string_view name) {
-  for (const Stretch& part : stretches()) {
-    out_.compute(IndexScores{.batch = c_.batch,
-                             .q_len = part.queries,
-                             .kv_len = part.keys,
-                             .heads = heads,
-                             .head_dim = head_dim,
-                             .chosen = chosen,
-                             .backward = backward,
-                             .dtype = c_.storage,
-                             .document = c_.document},
-                 name);
-  }
+  for (const Stretch& part : stretches()) out_.compute(scores_of(part, chosen, heads, head_dim, backward), name);
 }
 
 /// Rotary embedding of queries and keys, joined with what is not turned, then both by a Hadamard matrix.
@@ -128,34 +153,33 @@ void SparseAttention::turn(bool backward) {
 
 std::int64_t SparseAttention::score_bytes() const {
   double pairs = 0;
-  for (const Stretch& part : stretches()) {
-    pairs += pairs_of({.batch = c_.batch, .q_len = part.queries, .kv_len = part.keys, .document = c_.document});
-  }
+  for (const Stretch& part : stretches()) pairs += pairs_of(scores_of(part, 0, 1, 1, false));
   return static_cast<std::int64_t>(pairs) * kScore;
 }
 
 void SparseAttention::choose() {
   TensorParallel linear(c_, out_);
-  if (c_.sp) linear.collective(CollectiveKind::all_gather, c_.tokens * c_.hidden, "index input all-gather");
+  if (c_.sp) linear.collective(CollectiveKind::all_gather, c_.tokens * width_of_inputs(c_), "index input all-gather");
   linear.full_forward(index_queries(c_));
   linear.full_forward(index_keys(c_));
   const Chain norm = chain(Kind::norm, c_.tokens * indexer_.head_dim, 2.0, 2.0, 1);
   out_.compute(norm.work, "index key norm", norm.launches);
   linear.full_forward(index_weights(c_));
   turn(false);
-  gather(indexer_.head_dim, "index keys all-gather");
+  exchange(CollectiveKind::all_gather, indexer_.head_dim, "index keys all-gather");
   const std::int64_t bytes = score_bytes(), held = std::min(bytes, kMostScoreBytes);
   out_.take(Category::workspace, held);
   score(0, indexer_.heads, indexer_.head_dim, false, "index scores");
-  out_.compute(MemoryBound{Kind::reduce, kPassesOfChoice * bytes, c_.tokens * indexer_.top_k * kScore, 1},
-               "index choice");
+  out_.compute(MemoryBound{Kind::reduce, kPassesOfChoice * bytes, bytes_of_choice(c_), 1}, "index choice");
   out_.give(Category::workspace, held);
 }
 
+/// The inputs are detached (arXiv 2512.02556, section 2.1.1; dsa.py): the loss teaches the indexer alone.
 void SparseAttention::learn() {
   if (!learns(c_)) return;
   TensorParallel linear(c_, out_);
-  const std::int64_t top_k = indexer_.top_k, scores = c_.tokens * top_k * kScore;
+  const std::int64_t top_k = chosen(), scores = bytes_of_choice(c_);
+  exchange(CollectiveKind::all_gather, indexer_.head_dim, "index keys all-gather");
   out_.take(Category::workspace, 3 * scores);  // of attention, of the indexer, and the latter's gradients
   score(top_k, c_.heads, latent_key_width(c_), false, "indexer loss: attention scores");
   if (c_.tp > 1) {
@@ -166,30 +190,25 @@ void SparseAttention::learn() {
   out_.compute(MemoryBound{Kind::loss, 2 * scores, scores, 1}, "indexer loss");
   score(top_k, indexer_.heads, indexer_.head_dim, true, "index scores gradient");
   out_.give(Category::workspace, 3 * scores);
+  exchange(CollectiveKind::reduce_scatter, indexer_.head_dim, "index key gradients reduce-scatter");
   turn(true);
   const Chain norm = chain(Kind::norm, c_.tokens * indexer_.head_dim, 4.0, 2.0, 1);
-  linear.full_backward(index_weights(c_));
+  linear.full_backward(index_weights(c_), Side::whole, true);
   out_.compute(norm.work, "index key norm gradient", norm.launches);
-  linear.full_backward(index_keys(c_));
-  linear.full_backward(index_queries(c_));
+  linear.full_backward(index_keys(c_), Side::whole, true);
+  linear.full_backward(index_queries(c_), Side::whole, true);
 }
 
 void SparseAttention::forward() {
   if (indexes_) choose();
-  gather(latent_key_width(c_), "latent keys all-gather");
+  exchange(CollectiveKind::all_gather, latent_key_width(c_), "latent keys all-gather");
   attend(false);
 }
 
 void SparseAttention::backward() {
-  gather(latent_key_width(c_), "latent keys all-gather");
+  exchange(CollectiveKind::all_gather, latent_key_width(c_), "latent keys all-gather");
   attend(true);
-  if (c_.cp > 1) {
-    const std::int16_t channel = out_.pool().channel({Channel::Kind::group, Axis::cp});
-    out_.communicate(Collective{CollectiveKind::reduce_scatter, c_.tokens * c_.cp * latent_key_width(c_) * c_.element,
-                                c_.group(Axis::cp)},
-                     "latent key gradients reduce-scatter", Stream::cp, channel, {Stream::compute});
-    out_.join(Stream::cp);
-  }
+  exchange(CollectiveKind::reduce_scatter, latent_key_width(c_), "latent key gradients reduce-scatter");
   if (indexes_) learn();
 }
 

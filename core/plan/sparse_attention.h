@@ -6,6 +6,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -27,15 +28,19 @@ class SparseAttention {
  private:
   struct Stretch {  // of queries that follow one another, and the keys up to the last of them
     std::int64_t queries = 0, keys = 0;
+    bool of_documents = false;  // which begin and end anywhere: a query sees what one in a document does on average
   };
   std::vector<Stretch> stretches() const;
   void attend(bool backward);
-  void gather(std::int64_t width, std::string_view name);
+  std::int64_t seen_in_a_document(std::int64_t chosen) const;
+  IndexScores scores_of(const Stretch&, std::int64_t chosen, int heads, int head_dim, bool backward) const;
+  void exchange(CollectiveKind, std::int64_t width, std::string_view name);  // among context-parallel ranks
   void choose();
   void learn();  // scores made again for their loss, and back through the indexer
   void score(std::int64_t chosen, int heads, int head_dim, bool backward, std::string_view name);
   void turn(bool backward);
   std::int64_t score_bytes() const;
+  std::int64_t chosen() const { return std::min<std::int64_t>(indexer_.top_k, c_.sequence); }
 
   const Context& c_;
   SegmentBuilder& out_;
@@ -46,7 +51,8 @@ class SparseAttention {
 std::vector<Placed> indexer_linears(const Context&);
 /// Numbers of a token that attention reads as a key, and their head's part as a value.
 int latent_key_width(const Context&);
-/// What a layer's forward keeps beside attention's own, in bytes: the choice, and what the indexer's loss reads.
+/// What a layer's forward keeps beside attention's own, in bytes: the choice, and what the indexer's loss reads, under
+/// sequence parallel the gathered inputs as well.
 std::int64_t indexer_activations(const Context&);
 /// The choice alone, where layers behind need it: it outlives a layer that is computed again.
 std::int64_t shared_choice(const Context&);

@@ -42,6 +42,8 @@ std::int64_t shared_parameters(const Context& c, const Chunk& chunk) {
   const std::int64_t attend = std::ranges::count_if(layers, &spec::LayerParts::attends);
   std::int64_t shared = attend * latent_shared_parameters(c);
   if (c.tp == 1 || c.strategy.lora) return shared;
+  if (c.job.training.indexer_loss != spec::IndexerLoss::none)  // averaged, whole on every rank (dsa.py)
+    shared += std::ranges::count_if(layers, &spec::LayerParts::indexes) * spec::indexer_parameters(c.model);
   const bool shifted = c.model.norm == spec::Norm::layernorm && c.model.norm_bias;
   const std::int64_t head_norm = (shifted ? 2 : 1) * c.head_dim;
   if (!c.sp) return shared + (c.model.qk_norm && c.model.qk_scale == spec::QkScale::head ? attend * 2 * head_norm : 0);

@@ -255,17 +255,18 @@ void TensorParallel::full_forward(const Linear& linear, Side side) {
     casts.weight(linear.in * linear.out * linear.experts);
     if (!linear.takes_narrow) casts.input(linear.rows * linear.experts * linear.in, false, false);
     // Serving engines have one kernel for all experts (vLLM's fused_moe, 2024): batched, without a time for each.
-    out_.compute(Matmul{linear.rows, linear.out, linear.in, linear.experts, matmul_dtype(c_, out_.layer), c_.storage,
-                        false, linear.experts > 1 && !c_.serves},
+    const spec::Dtype dtype = linear.wide ? c_.operand : matmul_dtype(c_, out_.layer);
+    out_.compute(Matmul{linear.rows, linear.out, linear.in, linear.experts, dtype, c_.storage, false,
+                        linear.experts > 1 && !c_.serves},
                  linear.name);
   }
   adapter_forward(c_, out_, linear, side);
 }
 
-void TensorParallel::full_backward(const Linear& linear, Side side) {
+void TensorParallel::full_backward(const Linear& linear, Side side, bool detached) {
   Casts casts(c_, out_, linear);
   if (!linear.takes_narrow_gradient) casts.gradient(linear.rows * linear.experts * linear.out, false);
-  {
+  if (!detached) {
     const ExpandedBase base(c_, out_, linear);
     casts.again(linear.rows * linear.experts * linear.in, linear.in * linear.out * linear.experts);
     input_gradient(linear);

@@ -62,7 +62,8 @@ class TensorParallel {
   /// A layer without collectives of its own: whole on this rank, or one of experts, whose tokens are gathered and
   /// summed around it. `side`: how an adapter beside it is cut.
   void full_forward(const Linear&, Side side = Side::whole);
-  void full_backward(const Linear&, Side side = Side::whole);
+  /// `detached`: nothing goes back through its input.
+  void full_backward(const Linear&, Side side = Side::whole, bool detached = false);
 
   /// A collective over the tensor-parallel group of a tensor of `elements` elements of storage, waited for by the next
   /// compute operator.

@@ -2,6 +2,7 @@
 #include "core/spec/layer_cuts.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <numeric>
 
@@ -97,6 +98,45 @@ std::vector<int> spread_layers(const Model& model, std::int64_t chunks) {
 bool cuts_by_itself(const Job& job) {
   const Strategy& s = job.strategy;
   return job.framework.balances_stages && s.pp > 1 && !s.spreads_vocab() && s.model_chunks() <= job.model.layers;
+}
+
+std::vector<int> own_cut(const Job& job) {
+  const Strategy& s = job.strategy;
+  if (!s.stage_layers.empty() || !cuts_by_itself(job)) return {};
+  const bool by_cost = s.vpp == 1 && !s.embedding_in_split;
+  if (!by_cost && !shares_choices(job.model) && !split_layers(job.model, s).empty()) return {};
+  return cut_at_choices(job.model,
+                        by_cost ? balanced_layers(job.model, s.pp) : spread_layers(job.model, s.model_chunks()));
+}
+
+bool shares_choices(const Model& model) { return model.indexer && model.indexer->shares(); }
+
+std::vector<int> cut_at_choices(const Model& model, const std::vector<int>& counts) {
+  if (!shares_choices(model) || counts.size() < 2) return counts;
+  std::vector<int> begins;  // where a chunk may
+  for (int layer = 0; layer < model.layers; ++layer) {
+    if (model.parts_in(layer).indexes) begins.push_back(layer);
+  }
+  const bool front = counts.front() > 0, back = counts.back() > 0;  // which may hold none
+  const std::size_t cuts = counts.size() - 1 - (back ? 0 : 1);      // between chunks that hold layers
+  std::vector<int> out;
+  std::size_t from = front ? 1 : 0;
+  int wished = 0, last = 0;
+  for (std::size_t cut = 0; cut < cuts; ++cut) {
+    wished += counts[cut];
+    if (from + (cuts - cut) > begins.size()) return {};
+    const std::size_t most = begins.size() - (cuts - cut);  // the rest need one each
+    std::size_t best = from;
+    for (std::size_t at = from; at <= most; ++at) {
+      if (std::abs(begins[at] - wished) < std::abs(begins[best] - wished)) best = at;
+    }
+    out.push_back(begins[best] - last);
+    last = begins[best];
+    from = best + 1;
+  }
+  out.push_back(model.layers - last);
+  if (!back) out.push_back(0);
+  return out;
 }
 
 }  // namespace spec

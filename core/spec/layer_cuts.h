@@ -47,5 +47,15 @@ std::vector<int> cut_of(const Job&, LayerCut);
 
 /// Whether the framework cuts the layers where the Job does not say how, also where they do not divide.
 bool cuts_by_itself(const Job&);
+/// That cut: one chunk a stage is balanced by cost, and several, or embedding and head counted as layers, are spread
+/// where they do not divide. Empty: the even one, or there is none.
+std::vector<int> own_cut(const Job&);
+
+/// Whether layers take over the keys that one before them chose, which no framework sends to the next stage (Megatron
+/// Core 0.18; AutoModel does, 2026).
+bool shares_choices(const Model&);
+/// As many chunks, as near to `counts` as can be, each beginning at a layer that chooses keys itself. Empty: there is
+/// none. `counts` themselves where layers share no choices.
+std::vector<int> cut_at_choices(const Model&, const std::vector<int>& counts);
 
 }  // namespace spec

@@ -84,6 +84,7 @@ class Pipeline : Rules {
         "pp " + text(s_.pp) +
         (chunks > s_.pp ? " x vpp " + text(s_.chunks_a_stage()) + " = " + text(chunks) + " chunks" : "");
     if (!s_.stage_layers.empty()) return listed_layers(chunks);
+    if (shares_choices(model_) && cuts_by_itself(job_)) return own_cut_at_choices(split);
     if (chunks <= model_.layers + 2 && !split_layers(model_, s_).empty()) return choices_in_reach();
     if (cuts_by_itself(job_)) return;
     const char* field = s_.pp == 1 && s_.vpp > 1 ? "strategy.vpp" : "strategy.pp";
@@ -141,10 +142,14 @@ class Pipeline : Rules {
     }
   }
 
-  /// A layer without an indexer has its keys from one before, and no framework sends these to the next stage (Megatron
-  /// Core 0.18; AutoModel does, 2026).
+  void own_cut_at_choices(const std::string& split) {
+    if (!own_cut(job_).empty()) return;
+    fault("strategy.pp", split + " do not all begin at one of the layers with an indexer",
+          "choose a smaller pp or vpp");
+  }
+
   void choices_in_reach() {
-    if (!model_.indexer || !model_.indexer->shares()) return;
+    if (!shares_choices(model_)) return;
     for (const ChunkLayers& chunk : split_layers(model_, s_)) {
       if (chunk.count == 0 || model_.parts_in(chunk.first).indexes) continue;
       std::string begins;

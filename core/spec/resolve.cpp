@@ -42,19 +42,19 @@ double routed_imbalance(const std::vector<double>& tokens, int ep) {
   return all > 0 ? hottest * ep / all : 1;
 }
 
-/// What a framework does with layers where the Job says nothing: one chunk a stage is cut by cost, and several, or
-/// embedding and head counted as layers, are spread where they do not divide.
+/// What a framework does with layers where the Job says nothing.
 void balance_stages(Job& job, Filler& filler) {
   Strategy& s = job.strategy;
-  if (!s.stage_layers.empty() || !cuts_by_itself(job)) return;
+  std::vector<int> cut = own_cut(job);
+  if (cut.empty()) return;
   const bool by_cost = s.vpp == 1 && !s.embedding_in_split;
-  if (!by_cost && !split_layers(job.model, s).empty()) return;
-  s.stage_layers = by_cost ? balanced_layers(job.model, s.pp) : spread_layers(job.model, s.model_chunks());
+  s.stage_layers = std::move(cut);
   s.embedding_in_split = false;
   std::string list;
   for (const int layers : s.stage_layers) list += (list.empty() ? "[" : ", ") + std::to_string(layers);
   filler.tell("stage_layers", list + "]",
-              job.framework.name + (by_cost ? " balances stages by cost" : " spreads layers over the chunks"));
+              job.framework.name + (by_cost ? " balances stages by cost" : " spreads layers over the chunks") +
+                  (shares_choices(job.model) ? "; each begins at a layer with an indexer" : ""));
 }
 
 /// GPUs of one NVLink domain that spans nodes which a job takes when it needs several: schedulers place equal segments

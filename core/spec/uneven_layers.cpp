@@ -198,7 +198,8 @@ std::vector<int> uneven_layers(const Model& model, const Strategy& s, LayerCut c
   }
   while (cut == LayerCut::by_work && cutter.even_out()) {
   }
-  const std::vector<int>& counts = cutter.counts();
+  std::vector<int> counts = cut_at_choices(model, cutter.counts());
+  if (counts.empty()) return {};
   const bool even = *std::min_element(counts.begin(), counts.end()) == *std::max_element(counts.begin(), counts.end());
   return even ? std::vector<int>() : counts;
 }

@@ -16,7 +16,7 @@ namespace {
 int experts_communicators(const plan::Plan& plan, const spec::Job& job) {
   const spec::Strategy& s = job.strategy;
   if (!job.model.moe || s.ep * s.etp == 1) return 0;
-  return (s.ep > 1) + (s.etp > 1) + (plan.axes[plan::Axis::expert_dp].size > 1);
+  return (s.ep > 1) + (s.etp > 1) + (!job.training.serves() && plan.axes[plan::Axis::expert_dp].size > 1);
 }
 
 std::int64_t most_gathered(const plan::Plan& plan, const plan::Role& role) {
@@ -64,9 +64,10 @@ Fullest fullest(const plan::Plan& plan, const std::vector<Footprint>& all, const
 Footprint footprint(const MemoryPeak& peak, const plan::Plan& plan, const spec::Job& job, std::int64_t gathered) {
   const spec::Framework& framework = job.framework;
   // One communicator a kind of group; each pair of neighbouring stages has its own. That of the gradient norm, one
-  // number a step, is left out: NCCL connects what a size needs.
-  const int communicators = (plan.tp > 1) + (plan.cp > 1) + (plan.dp * plan.cp > 1) +
-                            (plan.axes[plan::Axis::replicate].size > 1) + (plan.pp > 1 ? 3 : 0) +
+  // number a step, is left out: NCCL connects what a size needs. Replicas that serve never meet.
+  const int replicas =
+      job.training.serves() ? 0 : (plan.dp * plan.cp > 1) + (plan.axes[plan::Axis::replicate].size > 1);
+  const int communicators = (plan.tp > 1) + (plan.cp > 1) + replicas + (plan.pp > 1 ? 3 : 0) +
                             experts_communicators(plan, job) + job.strategy.spreads_vocab();
   Footprint out;
   out.peak = peak;

@@ -106,6 +106,8 @@ Values splits(const spec::Job& job) {
 Values cuts(const spec::Job& job) {
   const spec::Strategy& s = job.strategy;
   if (s.embedding_in_split) return {spec::kEvenLayers};
+  // The even cut is refused wherever a stage would begin at a layer without an indexer.
+  if (spec::shares_choices(job.model)) return {spec::kEvenLayers, spec::value_of(spec::LayerCut::by_work)};
   if (divides(job, false)) {  // on a mixed cluster faster stages may do more all the same
     const bool uneven = job.cluster.mixed() && !spec::cut_of(job, spec::LayerCut::by_work).empty();
     return uneven ? Values{spec::kEvenLayers, spec::value_of(spec::LayerCut::by_work)} : Values{spec::kEvenLayers};

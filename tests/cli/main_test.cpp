@@ -83,6 +83,13 @@ TEST(CommandLine, AKeyOfTheJobWithoutAnOptionIsSet) {
   EXPECT_EQ(mend_of("list --etp 2"), "--help shows all options");  // takes no Job
 }
 
+TEST(CommandLine, WhatSetLacksIsTold) {
+  const std::string mend = "\n  mend: write path=value, such as strategy.tp=8\n";
+  EXPECT_EQ(forerun("predict llama3-8b-32xh200 --set =3").err, "error: --set: '=3' names no key" + mend);
+  EXPECT_EQ(forerun("predict llama3-8b-32xh200 --set strategy.tp").err,
+            "error: --set: 'strategy.tp' has no value" + mend);
+}
+
 TEST(CommandLine, AnOptionCalledByItsPathIsNamed) {
   EXPECT_EQ(mend_of("predict --strategy.tp 8"), "did you mean --tp?");
   EXPECT_EQ(mend_of("predict --simulation.unfold"), "did you mean --unfold?");

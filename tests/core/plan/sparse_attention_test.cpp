@@ -135,6 +135,7 @@ TEST(SparseAttention, AnIndexerLearnsWhereTheJobSaysSo) {
   const int backwards = count(learns, "attention gradient", plan::Phase::backward);
   EXPECT_EQ(count(learns, "index scores gradient", plan::Phase::backward), backwards);
   EXPECT_EQ(count(learns, "index queries weight gradient", plan::Phase::backward), backwards);
+  EXPECT_EQ(count(learns, "index queries input gradient", plan::Phase::backward), 0);  // its inputs are detached
   // Of the chosen keys, by attention's own heads in latent form, then by the indexer's.
   const auto target = work_called<plan::IndexScores>(learns, "indexer loss: attention scores");
   EXPECT_EQ(target.heads, 8);
@@ -195,6 +196,59 @@ TEST(SparseAttention, ContextParallelRanksGatherLatentVectorsAndIndexKeys) {
   const int forwards = count(plan, "index choice", plan::Phase::forward);
   // Zigzag gives every rank the same pairs: half of the square's half.
   EXPECT_DOUBLE_EQ(pairs, forwards * static_cast<double>(j.training.micro_batch) * 128 * 128 / 4);
+}
+
+TEST(SparseAttention, PackedDocumentsAreSeenAloneAlsoByContextParallelRanks) {
+  // Documents of 64 in 128 tokens: a query has 32 keys before it on average; of at most 32 keys it sees 24 (32 x 64
+  // less the triangle of 32 x 32 / 2, over 64).
+  spec::Job j = toy_job({});
+  j.strategy.cp = 2;
+  j.strategy.cp_kind = spec::CpKind::all_gather;
+  j.cluster = toy::cluster(2);
+  j.training.packing.emplace().mean = 64;
+  const plan::Plan plan = plan::build(j);
+  const auto scores = work_called<plan::IndexScores>(plan, "index scores");
+  EXPECT_DOUBLE_EQ(plan::pairs_of(scores), static_cast<double>(j.training.micro_batch) * 64 * 32);
+  const auto attention = work_called<plan::Attention>(plan, "attention");
+  EXPECT_EQ(attention.q_len, 64);
+  EXPECT_EQ(attention.window, 24);
+  EXPECT_FALSE(attention.causal);
+}
+
+TEST(SparseAttention, RecomputedCoreAttentionKeepsNeitherItsResultNorWhatTheIndexerReads) {
+  // In latent form 8 heads x 32 numbers of a token, 2 bytes each, and a choice of 32 x 4 bytes; with the loss index
+  // queries and keys before and behind their turn or norm, and weights: (4 + 1) x 16 + 16 + 4 numbers.
+  for (const auto loss : {spec::IndexerLoss::none, spec::IndexerLoss::sparse}) {
+    spec::Job j = toy_job({}, 1, loss);
+    const auto kept = [&](bool again) {
+      j.strategy.recompute.kind = again ? spec::Recompute::Kind::selective : spec::Recompute::Kind::none;
+      j.strategy.recompute.modules = {.core_attn = again};
+      const plan::Context c(j);
+      return plan::kept_activations(c, j.strategy.recompute.kind, c.model.parts_in(0)).total();
+    };
+    const plan::Context c(j);
+    const std::int64_t reads = loss == spec::IndexerLoss::sparse ? (5 * 16 + 16 + 4) * 2 : 0;
+    const std::int64_t rows = 8 * 4;  // the log-sum-exp of each
+    EXPECT_EQ(kept(false) - kept(true), c.tokens * (8 * 32 * 2 + 32 * 4 + reads + rows));
+  }
+}
+
+TEST(SparseAttention, WhatIsComputedAgainCountsTheIndexer) {
+  // Full: each layer's forward, but for what nothing reads behind its last matmul; the indexer's among it.
+  spec::Job j = toy_job({});
+  const auto again = [&](spec::Recompute::Kind kind) {
+    j.strategy.recompute = {.kind = kind};
+    j.strategy.recompute.modules.core_attn = kind == spec::Recompute::Kind::selective;
+    return (plan::hardware_flops(j) - plan::model_flops(j)) / static_cast<double>(j.training.global_batch);
+  };
+  const double layers = j.model.layers, pairs = 32 * 128 - 512;
+  const double indexer = 2 * 128 * static_cast<double>(kIndexer - 2 * 16) + 2 * 4 * 16 * 128 * 64;
+  const double values = 2.0 * 128 * 8 * 32 * 24;
+  EXPECT_DOUBLE_EQ(again(spec::Recompute::Kind::selective), layers * (2 * 8 * 80 * pairs + indexer + values));
+  const double with = again(spec::Recompute::Kind::full);
+  j.model.indexer->heads = 8;  // twice the queries, weights and scores
+  const double more = 2 * 128 * (64.0 * 4 * 16 + 256 * 4) + 2 * 4 * 16 * 128 * 64;
+  EXPECT_NEAR(again(spec::Recompute::Kind::full) - with, layers * more, 1e-9 * with);
 }
 
 TEST(SparseAttention, FlopsOfAModelAreOfTheKeysChosenAndOfTheIndexersForwards) {

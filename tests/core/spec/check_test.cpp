@@ -261,6 +261,9 @@ std::vector<std::string> behind_indexer(const std::function<void(Job&)>& change)
 TEST(Check, AnIndexerGoesWithoutWhatNothingHereLowersBesideIt) {
   EXPECT_EQ(behind_indexer([](Job&) {}), Fields{});
   EXPECT_EQ(behind_indexer([](Job& j) { j.strategy.lora = Lora{}; }), Fields{"strategy.lora"});
+  EXPECT_EQ(behind_indexer([](Job& j) { j.cluster.node.gpu.generation = Generation::ampere; }),
+            Fields{"model.indexer"});
+  EXPECT_EQ(behind_indexer([](Job& j) { j.training.precision = Dtype::fp32; }), Fields{"model.indexer"});
   EXPECT_EQ(behind_indexer([](Job& j) { j.strategy.attention_kernel = AttentionKernel::cudnn; }),
             Fields{"strategy.attention_kernel"});
   EXPECT_EQ(behind_indexer([](Job& j) {
@@ -284,6 +287,22 @@ TEST(Check, AStageBeginsWithALayerThatChoosesItsKeys) {
   EXPECT_EQ(stages({4, 4}), Fields{});
   EXPECT_EQ(stages({7, 1}), Fields{});
   EXPECT_EQ(stages({5, 3}), Fields{"strategy.stage_layers"});
+}
+
+TEST(Check, AFrameworkThatCutsByItselfCutsWhereKeysAreChosen) {
+  // Layers 0, 1, 4 and 7 have an indexer: four stages begin there, eight cannot.
+  const auto with_stages = [](int pp) {
+    return behind_indexer([&](Job& j) {
+      j.framework.balances_stages = true;
+      j.strategy.pp = pp;
+      j.strategy.tp = 1;
+      j.cluster.nodes = 5;
+      j.strategy.dp = j.cluster.gpus() / pp;
+      j.training.global_batch = j.training.micro_batch * *j.strategy.dp * 8;
+    });
+  };
+  EXPECT_EQ(with_stages(4), Fields{});
+  EXPECT_EQ(with_stages(8), Fields{"strategy.pp"});
 }
 
 TEST(Check, AFabricHasPlacesForAllNodes) {
@@ -497,6 +516,7 @@ TEST(Warnings, TellOfKeysThatNothingReads) {
             std::vector<std::string>{
                 "recompute: selective frees no memory under flash2, which writes no scores: none is faster"});
   EXPECT_EQ(told(selective(AttentionKernel::fused_softmax)), std::vector<std::string>{});
+  EXPECT_EQ(told(selective(AttentionKernel::sparse)), std::vector<std::string>{});
   EXPECT_EQ(told([&](Job& j) { experts(j), j.strategy.moe_capacity_factor = 4; }),
             std::vector<std::string>{});  // 8 / 2
   EXPECT_EQ(told([&](Job& j) { experts(j), j.strategy.moe_capacity_factor = 4.5; }),

@@ -35,6 +35,39 @@ TEST(SplitLayers, EvenlyWhenTheyDivide) {
   EXPECT_EQ(counts(7, 1, 1), (Counts{7}));
 }
 
+/// Layers 0, 1, 4, 7 and 10 of 12 choose their keys.
+Counts at_choices(const Counts& wished) {
+  Model model;
+  model.layers = 12;
+  model.indexer = Indexer{.heads = 4, .head_dim = 16, .top_k = 64, .first = 2, .every = 3};
+  return cut_at_choices(model, wished);
+}
+
+TEST(CutAtChoices, TakesTheNearestLayersThatChoose) {
+  EXPECT_EQ(at_choices({6, 6}), (Counts{7, 5}));  // 6 is nearer to 7 than to 4
+  EXPECT_EQ(at_choices({4, 4, 4}), (Counts{4, 3, 5}));
+  EXPECT_EQ(at_choices({3, 3, 3, 3}), (Counts{4, 3, 3, 2}));
+  EXPECT_EQ(at_choices({12}), (Counts{12}));
+}
+
+TEST(CutAtChoices, LeavesOneForEachChunkBehind) {
+  EXPECT_EQ(at_choices({8, 1, 1, 1, 1}), (Counts{1, 3, 3, 3, 2}));
+  EXPECT_EQ(at_choices({2, 2, 2, 2, 2, 2}), Counts{});  // six chunks, five such layers
+}
+
+TEST(CutAtChoices, EndsMayHoldNoLayer) {
+  EXPECT_EQ(at_choices({6, 6, 0}), (Counts{7, 5, 0}));
+  EXPECT_EQ(at_choices({0, 6, 6}), (Counts{0, 7, 5}));
+}
+
+TEST(CutAtChoices, WhereEachLayerChoosesNothingChanges) {
+  Model model;
+  model.layers = 12;
+  EXPECT_EQ(cut_at_choices(model, {5, 7}), (Counts{5, 7}));
+  model.indexer = Indexer{.heads = 4, .head_dim = 16, .top_k = 64};
+  EXPECT_EQ(cut_at_choices(model, {5, 7}), (Counts{5, 7}));
+}
+
 TEST(SplitLayers, NotWhenTheyDoNot) {
   EXPECT_EQ(counts(24, 5, 1), Counts{});
   EXPECT_EQ(counts(2, 4, 1), Counts{});

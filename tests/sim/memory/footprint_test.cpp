@@ -68,6 +68,18 @@ TEST(Footprint, ReservesContextCommunicatorsAndWhatTheAllocatorWastes) {
   EXPECT_EQ(g.total(), g.peak.total() + 10 + g.reserved);
 }
 
+TEST(Footprint, ReplicasThatServeNeverMeet) {
+  const auto communicators = [](const toy::Cut& cut) {
+    const spec::Job job = toy::job(cut, [&](spec::Job& j) {
+      j.training.mode = spec::Mode::decode;
+      j.framework.communicator = base::Bytes(10);
+    });
+    return sim::footprints(plan::build(job), job).front().communicators;
+  };
+  EXPECT_EQ(communicators({.dp = 4}), 0);
+  EXPECT_EQ(communicators({.tp = 2, .dp = 4}), 10);
+}
+
 TEST(Footprint, ThreeToolsCountMoreAndMore) {
   const spec::Job job = toy::job({.tp = 2}, [](spec::Job& j) {
     j.framework.context = base::Bytes(1000);

@@ -24,6 +24,31 @@ TEST_F(ImportedJob, AShapeOfTheCatalogueGoesByItsName) {
   EXPECT_TRUE(has(out, "model=llama3-8b\n")) << out;
 }
 
+// Without a dense layer Megatron takes the experts' width for all, where config.json keeps one that no layer has; and
+// of shared experts it knows what they come to side by side.
+TEST_F(ImportedJob, AShapeIsKnownByWhatItsLayersHave) {
+  const std::string usual =
+      "--swiglu --normalization RMSNorm --position-embedding-type rope "
+      "--untie-embeddings-and-output-weights --disable-bias-linear --seq-length 4096 "
+      "--global-batch-size 32 --micro-batch-size 1 --bf16 ";
+  const std::string qwen =
+      usual +
+      "--num-layers 48 --hidden-size 2048 --ffn-hidden-size 768 --num-attention-heads 32 --kv-channels 128 "
+      "--group-query-attention --num-query-groups 4 --qk-layernorm --num-experts 128 --moe-router-topk 8 "
+      "--moe-ffn-hidden-size 768 --padded-vocab-size 151936 --max-position-embeddings 40960 ";
+  const std::string named = read("megatron", "q.sh", qwen, kCluster);
+  EXPECT_TRUE(has(named, "model=qwen3-30b-a3b\n")) << named;
+  const std::string deepseek =
+      usual +
+      "--num-layers 60 --hidden-size 5120 --ffn-hidden-size 12288 --num-attention-heads 128 --multi-latent-attention "
+      "--q-lora-rank 1536 --kv-lora-rank 512 --qk-head-dim 128 --qk-pos-emb-head-dim 64 --v-head-dim 128 "
+      "--num-experts 160 --moe-router-topk 6 --moe-ffn-hidden-size 1536 --moe-shared-expert-intermediate-size 3072 "
+      "--moe-layer-freq '([0]*1+[1]*59)' --qk-layernorm --moe-router-num-groups 8 --moe-router-group-topk 3 "
+      "--padded-vocab-size 102400 --max-position-embeddings 163840 ";
+  const std::string grouped = read("megatron", "d.sh", deepseek, kCluster);
+  EXPECT_TRUE(has(grouped, "model=deepseek-v2\n")) << grouped;
+}
+
 TEST_F(ImportedJob, MuonIsDealtToTheRanksByAnOptimizerOfItsOwn) {
   const auto states = [&](const std::string& flags) {
     const std::string out =
