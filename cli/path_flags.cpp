@@ -18,7 +18,7 @@ std::vector<Setting> settings_of(const Arguments& args, std::span<const PathFlag
   }
   for (const std::string& entry : args.all(kSet)) {
     const std::size_t equals = entry.find('=');
-    const bool whole = equals != std::string::npos;
+    const bool whole = equals != std::string::npos && equals > 0;
     out.push_back({whole ? entry.substr(0, equals) : "", whole ? entry.substr(equals + 1) : entry,
                    std::string(kSet) + ' ' + entry});
   }
@@ -30,9 +30,8 @@ void lay_over(config::Value& tree, const Arguments& args, std::span<const PathFl
   std::vector<base::Fault> faults;
   for (const Setting& setting : settings_of(args, flags)) {
     if (setting.path.empty()) {
-      const std::string entry = setting.origin.substr(std::string(kSet).size() + 1);
-      const char* lacks = entry.starts_with('=') ? "' names no key" : "' has no value";
-      faults.push_back({kSet, "'" + entry + lacks, "write path=value, such as strategy.tp=8", {}});
+      const char* lacks = setting.value.starts_with('=') ? "' names no key" : "' has no value";
+      faults.push_back({kSet, "'" + setting.value + lacks, "write path=value, such as strategy.tp=8", {}});
     } else if (const auto fault = without_its_map(flags, kSet, setting.path);
                fault && setting.origin.starts_with(kSet)) {
       faults.push_back(*fault);

@@ -1,9 +1,29 @@
 // core/config/huggingface_gated.cpp -- dense architectures of the kind that Llama began: rotary positions, rmsnorm,
 // gated feed-forward, layers that are all alike. SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+
 #include "core/config/huggingface_readers.h"
 #include "core/config/model_reader.h"
 
 namespace config::huggingface {
+
+namespace {
+
+void read_qwen3(Model& model, Config& config, std::int64_t positions) {
+  read_gated(model, config,
+             {.vocab = 151936,
+              .hidden = 4096,
+              .ffn = 22016,
+              .layers = 32,
+              .heads = 32,
+              .kv_heads = 32,
+              .head_dim = 128,
+              .positions = positions});
+  read_attention_bias(model, config, false);
+  model.qk_norm = true;
+}
+
+}  // namespace
 
 void llama(Model& model, Config& config) {
   read_gated(model, config,
@@ -121,33 +141,11 @@ void qwen2_vl_text(Model& model, Config& config) {
 }
 
 void qwen3(Model& model, Config& config) {
-  read_gated(model, config,
-             {.vocab = 151936,
-              .hidden = 4096,
-              .ffn = 22016,
-              .layers = 32,
-              .heads = 32,
-              .kv_heads = 32,
-              .head_dim = 128,
-              .positions = 32768});
-  read_attention_bias(model, config, false);
-  model.qk_norm = true;
+  read_qwen3(model, config, 32768);
   if (config.flag("use_sliding_window", false)) read_last_window(model, config, 28);
 }
 
-void qwen3_vl_text(Model& model, Config& config) {
-  read_gated(model, config,
-             {.vocab = 151936,
-              .hidden = 4096,
-              .ffn = 22016,
-              .layers = 32,
-              .heads = 32,
-              .kv_heads = 32,
-              .head_dim = 128,
-              .positions = 128000});
-  read_attention_bias(model, config, false);
-  model.qk_norm = true;
-}
+void qwen3_vl_text(Model& model, Config& config) { read_qwen3(model, config, 128000); }
 
 void phi3(Model& model, Config& config) {
   read_gated(model, config,

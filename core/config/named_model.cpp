@@ -9,6 +9,11 @@
 #include "core/config/huggingface.h"
 
 namespace config {
+
+bool has_dense_layers(const spec::Model& m) {
+  return m.count_layers([](spec::LayerParts parts) { return parts.has_dense(); }) > 0;
+}
+
 namespace {
 
 using spec::Model;
@@ -38,9 +43,6 @@ bool same_experts(const std::optional<Moe>& a, const std::optional<Moe>& b) {
   return a->experts == b->experts && a->top_k == b->top_k && a->ffn == b->ffn && a->shared_ffn == b->shared_ffn &&
          a->latent == b->latent && a->first_dense == b->first_dense && a->every == b->every;
 }
-
-/// Whether some layer has a feed-forward of `ffn`, and not experts instead.
-bool has_dense_layers(const Model& m) { return !m.moe || m.moe->first_dense > 0 || m.moe->every > 1; }
 
 /// Of any depth: a run on fewer GPUs cuts layers off, and what is left is that model's.
 bool same_shape(const Model& a, const Model& b) {

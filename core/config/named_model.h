@@ -15,4 +15,7 @@ namespace config {
 /// told in `assumptions`. Vocabulary, depth of prediction (mtp) and the number of layers are a run's choice and stay.
 spec::Model read_named_model(const Value& at, const Catalogue&, Faults&, std::vector<std::string>& assumptions);
 
+/// Whether some layer has a feed-forward of Model::ffn, and not experts instead.
+bool has_dense_layers(const spec::Model&);
+
 }  // namespace config

@@ -155,11 +155,9 @@ void ContextParallel::ring_backward() {
 /// Documents begin and end anywhere in a chunk, so a query sees what one in a document does on average.
 void ContextParallel::chunks_of_gathered(bool backward) {
   if (piece_ > 0 && piece_ < c_.sequence) {
-    const Stretch document{0, piece_};
-    const double mean = attended_pairs(document, document, mask_) / static_cast<double>(piece_);
     const std::int64_t queries = c_.sequence / c_.cp;
     const std::int64_t seen = std::min(c_.sequence, queries + piece_);
-    return attention(queries, seen, false, static_cast<std::int64_t>(std::ceil(mean)), backward);
+    return attention(queries, seen, false, mean_keys(piece_, mask_), backward);
   }
   if (!mask_.causal) return attention(c_.sequence / c_.cp, c_.sequence, false, mask_.window, backward);
   for (const Stretch& chunk : stretches_of(c_.cp - 1, c_.cp, c_.sequence, c_.zigzag)) {

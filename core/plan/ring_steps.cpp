@@ -2,6 +2,7 @@
 #include "core/plan/ring_steps.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace plan {
 namespace {
@@ -28,6 +29,11 @@ double attended_pairs(Stretch queries, Stretch keys, Mask mask) {
   }
   if (mask.window == 0) return q * k;
   return pairs_below(q, k, shift + window / 2) - pairs_below(q, k, shift - window / 2);
+}
+
+std::int64_t mean_keys(std::int64_t document, Mask mask) {
+  const Stretch all{0, document};
+  return static_cast<std::int64_t>(std::ceil(attended_pairs(all, all, mask) / static_cast<double>(document)));
 }
 
 std::vector<Stretch> stretches_of(int rank, int cp, std::int64_t sequence, bool zigzag) {

@@ -20,6 +20,9 @@ struct Mask {
 /// Query-key pairs between two stretches that the mask leaves; a causal square counts half, as in hardware_flops().
 double attended_pairs(Stretch queries, Stretch keys, Mask);
 
+/// Keys that a query in a document of so many tokens sees on average, rounded up.
+std::int64_t mean_keys(std::int64_t document, Mask);
+
 /// What rank `rank` of `cp` holds: one stretch, or with zigzag the rank-th of 2 cp chunks from the front and from the
 /// back. REQUIRES: cp, or 2 cp, divides the sequence.
 std::vector<Stretch> stretches_of(int rank, int cp, std::int64_t sequence, bool zigzag);

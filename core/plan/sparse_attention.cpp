@@ -2,7 +2,6 @@
 #include "core/plan/sparse_attention.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/plan/elementwise.h"
 #include "core/plan/low_precision.h"
@@ -79,12 +78,6 @@ std::vector<SparseAttention::Stretch> SparseAttention::stretches() const {
   return out;
 }
 
-/// Keys of which a query in a document sees so many at most; 0: all before it.
-std::int64_t SparseAttention::seen_in_a_document(std::int64_t chosen) const {
-  const double pairs = pairs_of(IndexScores{.batch = 1, .q_len = c_.document, .kv_len = c_.document, .chosen = chosen});
-  return static_cast<std::int64_t>(std::ceil(pairs / static_cast<double>(c_.document)));
-}
-
 void SparseAttention::attend(bool backward) {
   for (const Stretch& part : stretches()) {
     out_.compute(Attention{.kernel = c_.attention,
@@ -95,7 +88,7 @@ void SparseAttention::attend(bool backward) {
                            .kv_heads = 1,
                            .head_dim = latent_key_width(c_),
                            .causal = !part.of_documents,
-                           .window = part.of_documents ? seen_in_a_document(chosen()) : chosen(),
+                           .window = part.of_documents ? mean_keys(c_.document, {true, chosen()}) : chosen(),
                            .backward = backward,
                            .dtype = c_.storage,
                            .value_head_dim = c_.model.mla->kv_lora_rank,
@@ -125,7 +118,7 @@ IndexScores SparseAttention::scores_of(const Stretch& part, std::int64_t chosen,
                   .dtype = c_.storage,
                   .document = c_.document};
   if (!part.of_documents) return out;
-  out.kv_len = seen_in_a_document(chosen);
+  out.kv_len = mean_keys(c_.document, {true, chosen});
   out.causal = false;
   out.chosen = out.document = 0;
   return out;

@@ -32,7 +32,6 @@ class SparseAttention {
   };
   std::vector<Stretch> stretches() const;
   void attend(bool backward);
-  std::int64_t seen_in_a_document(std::int64_t chosen) const;
   IndexScores scores_of(const Stretch&, std::int64_t chosen, int heads, int head_dim, bool backward) const;
   void exchange(CollectiveKind, std::int64_t width, std::string_view name);  // among context-parallel ranks
   void choose();

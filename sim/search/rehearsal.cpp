@@ -79,29 +79,16 @@ std::vector<Course> courses_of(const EngineInput& in, const EngineOutput& ran, c
   return out;
 }
 
-/// Of each segment: of its kernels' times, in seconds^2. REQUIRES: not chained.
-std::vector<double> squares_of(const EngineInput& in) {
+/// Of each segment, what `of_step` gives for its steps in all. REQUIRES: not chained.
+template <class OfStep>
+std::vector<double> sums_of(const EngineInput& in, OfStep of_step) {
   std::vector<double> out;
   for (std::size_t segment = 0; segment + 1 < in.segment_begin.size(); ++segment) {
-    double squares = 0;
+    double sum = 0;
     for (std::int32_t at = in.segment_begin[segment]; at < in.segment_begin[segment + 1]; ++at) {
-      const Step& step = in.steps[static_cast<std::size_t>(at)];
-      if (is_kernel(step)) squares += std::pow(trace::seconds(step.duration), 2);
+      sum += of_step(in.steps[static_cast<std::size_t>(at)]);
     }
-    out.push_back(squares);
-  }
-  return out;
-}
-
-/// Of each segment: what the host takes to issue its operators. REQUIRES: not chained.
-std::vector<double> issue_of(const EngineInput& in) {
-  std::vector<double> out;
-  for (std::size_t segment = 0; segment + 1 < in.segment_begin.size(); ++segment) {
-    trace::Ticks issue = 0;
-    for (std::int32_t at = in.segment_begin[segment]; at < in.segment_begin[segment + 1]; ++at) {
-      issue += in.steps[static_cast<std::size_t>(at)].host;
-    }
-    out.push_back(trace::seconds(issue));
+    out.push_back(sum);
   }
   return out;
 }
@@ -123,7 +110,9 @@ Rehearsal rehearse(plan::Plan plan, int stage, const std::vector<std::int32_t>& 
   priced.reserve(plan.works.size());
   for (const plan::Work& work : plan.works) priced.push_back(prices.of(work));
   EngineInput in = flatten(plan, priced, job);
-  const std::vector<double> squares = squares_of(in), issue = issue_of(in);
+  const std::vector<double> squares =
+      sums_of(in, [](const Step& step) { return is_kernel(step) ? std::pow(trace::seconds(step.duration), 2) : 0.0; });
+  const std::vector<double> issue = sums_of(in, [](const Step& step) { return trace::seconds(step.host); });
   if (options.at_once) {
     for (Step& step : in.steps) step.host = 0;
   }

@@ -11,6 +11,7 @@
 #include "core/config/launch/job_settings.h"
 #include "core/config/launch/known_options.h"
 #include "core/config/model_writer.h"
+#include "core/config/named_model.h"
 #include "core/spec/model_code.h"
 
 namespace config::launch {
@@ -120,7 +121,7 @@ spec::Model shape_of(spec::Model model) {
   model.name.clear();
   model.qkv_bias = model.has_qkv_bias();
   model.proj_bias = model.has_proj_bias();
-  if (model.count_layers([](spec::LayerParts parts) { return parts.has_dense(); }) == 0) model.ffn = 0;
+  if (!has_dense_layers(model)) model.ffn = 0;
   if (model.moe && model.moe->shared_experts > 0) model.moe->shared_experts = 1;  // shared_ffn is the width of all
   return model;
 }
