@@ -147,7 +147,7 @@ const Command compare{
              "Several JOBs are compared with one another, each with the same flags laid over it.\n"
              "\nexit codes: 0 at least one fits, 1 none does, 2 the input is wrong\n",
     .examples = {{"forerun compare llama3-70b-64xh100 --vary strategy.tp=2,4,8 --vary strategy.pp=1,2,4",
-                  "all nine combinations, the best first"},
+                  "all nine combinations, the best first, then those that do not fit or are refused"},
                  {"forerun compare llama3-8b-32xh200 llama3-70b-64xh100 --csv -", "two jobs, as a table"}},
     .run = run_compare,
 };

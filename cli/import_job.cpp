@@ -1,8 +1,12 @@
 // cli/import_job.cpp -- forerun import megatron|torchtitan|deepspeed|accelerate-fsdp|maxtext|huggingface FILE [flags]
 // [-o FILE]. SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/exit_code.h"
 #include "cli/import.h"
@@ -38,13 +42,19 @@ base::InputError told_as_set(base::InputError error) {
   return base::InputError(std::move(error.faults));
 }
 
+/// "--mystery-flag" as the message and a command line have it, or "mystery-flag".
+std::vector<std::string> without_dashes(std::vector<std::string> options) {
+  for (std::string& one : options) one.erase(0, std::min(one.find_first_not_of('-'), one.size()));
+  return options;
+}
+
 config::launch::Imported read(const Arguments& args, const config::Catalogue& catalogue) {
   const std::string format = args.operands()[0], file = args.operands()[1];
   const Value given = job_tree(args, catalogue, args.operands().size());
   try {
     if (format == kModel) return config::launch::import_model(file, given, catalogue);
-    return config::launch::import_job(*config::launch::framework_named(format), file, given, args.all("--ignore"),
-                                      catalogue);
+    return config::launch::import_job(*config::launch::framework_named(format), file, given,
+                                      without_dashes(args.all("--ignore")), catalogue);
   } catch (const base::InputError& error) {
     throw told_as_set(told_as_flags(error, ""));
   }

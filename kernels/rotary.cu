@@ -63,8 +63,8 @@ __global__ void turn(Rotary r, double octaves, float direction, int together, co
       // In double: in float, place 100,000 would be off by 0.01 radian.
       double s, c;
       sincos(positions[first + i / half] * frequency[i % half], &s, &c);
-      sine[i] = static_cast<float>(s) * direction;
-      cosine[i] = static_cast<float>(c);
+      sine[i] = static_cast<float>(r.scale * s) * direction;
+      cosine[i] = static_cast<float>(r.scale * c);
     }
     __syncthreads();
     for (int pack = own; pack < count; pack += step) {

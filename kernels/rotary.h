@@ -16,6 +16,7 @@ struct Rotary {
   double base = 10000;
   bool interleaved = false;  // pairs (2 i, 2 i + 1), else (i, i + rotary_dim / 2) as Llama has them
   std::int64_t first = 0;    // of a head, its first element that is turned
+  double scale = 1;          // of what is turned, in both directions (YaRN)
 };
 
 enum class Direction { forward, backward };

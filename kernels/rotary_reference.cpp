@@ -14,8 +14,8 @@ void rotary(const Rotary& r, Direction direction, Indices positions, Input from,
     for (std::int64_t i = 0; i < half; ++i) {
       const double exponent = -2.0 * static_cast<double>(i) / static_cast<double>(r.rotary_dim);
       const double angle = positions[token] * std::pow(r.base, exponent);
-      const double cosine = std::cos(angle);
-      const double sine = direction == Direction::forward ? std::sin(angle) : -std::sin(angle);
+      const double cosine = r.scale * std::cos(angle);
+      const double sine = r.scale * std::sin(direction == Direction::forward ? angle : -angle);
       for (std::int64_t head = 0; head < r.heads; ++head) {
         double* values = to.data() + token * r.token_stride + head * r.head_dim + r.first;
         double& a = values[r.interleaved ? 2 * i : i];

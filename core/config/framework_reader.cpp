@@ -88,6 +88,7 @@ void read_model_code(MapReader& map, spec::Framework& framework) {
   map.read("compiles_head", framework.compiles_head);
   map.read("compiles_loss", framework.compiles_loss);
   map.read("compiles_unsharded_loss", framework.compiles_unsharded_loss);
+  map.read("scales_fused_rope", framework.scales_fused_rope);
   map.read("separate_loss", framework.separate_loss);
   map.read("expands_kv", framework.expands_kv);
   map.read("complex_rope", framework.complex_rope);

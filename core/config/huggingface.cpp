@@ -81,6 +81,18 @@ std::string model_name(MapReader& map, const std::string& file_stem) {
   return name.empty() ? file_stem : name;
 }
 
+/// Parts of a file that change a step and that no key of a model says.
+void tell_what_is_left_out(HuggingFaceConfig& config) {
+  const auto tell = [&](const char* key, const std::string& what) {
+    const Value* const part = config.value.find(key);
+    if (part && part->kind == Value::Kind::map)
+      config.assumptions.push_back("model: " + what + " (config.json has " + key + ")");
+  };
+  tell("quantization_config", "in the Job's own precision, not quantised");
+  tell("vision_config", "its text alone, without images");
+  tell("audio_config", "its text alone, without sound");
+}
+
 }  // namespace
 
 bool is_huggingface(const Value& value) { return value.find("model_type") || value.find("architectures"); }
@@ -96,6 +108,7 @@ spec::Model read_huggingface(const Value& value, const std::string& file_stem, F
   if (!architecture) return model;
   HuggingFaceConfig config{value, map, faults, assumptions ? *assumptions : unasked};
   architecture->read(model, config);
+  read_rope_scale(model, config);
   if (faults.size() == before) {
     check_shape(model, map,
                 {.layers = "num_hidden_layers",
@@ -103,6 +116,7 @@ spec::Model read_huggingface(const Value& value, const std::string& file_stem, F
                  .kv_heads = "num_key_value_heads",
                  .head_dim = "head_dim"});
   }
+  tell_what_is_left_out(config);
   for (const auto& [key, entry] : value.entries) map.ignore(key);
   map.finish();
   return model;

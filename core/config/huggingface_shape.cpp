@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -120,6 +121,32 @@ void read_activation(spec::Model& model, HuggingFaceConfig& config, std::string_
         key, base::quoted(name) + " is not known in this architecture",
         model.gated_mlp ? "known: silu, gelu and its variants" : "known: relu, relu2, gelu and its variants");
   }
+}
+
+void read_rope_scale(spec::Model& model, HuggingFaceConfig& config) {
+  const std::string_view key = config.map.has("rope_parameters") ? "rope_parameters" : "rope_scaling";
+  const Value* const written = config.map.child(key);
+  if (!written || written->kind != Value::Kind::map || !model.ropes() || model.mla)
+    return;  // latent attention has a scale of its own
+  MapReader map(*written, config.map.path_of(key), config.faults);
+  std::string kind;
+  double scaling = 1, attention = 0, own = 0, all = 0, original = 0;
+  map.read(map.has("rope_type") ? "rope_type" : "type", kind);
+  map.read("factor", scaling, 1, 1e9);
+  const bool told = map.read("attention_factor", attention, 1, spec::kMostRopeScale);
+  map.read("mscale", own, 0, 100);
+  map.read("mscale_all_dim", all, 0, 100);
+  map.read("original_max_position_embeddings", original, 2, static_cast<double>(spec::kMostPositions));
+  const auto yarn = [&](double by) { return 0.1 * by * std::log(scaling) + 1; };
+  if (kind == "yarn") {
+    model.rope_scale = told ? attention : own > 0 && all > 0 ? yarn(own) / yarn(all) : yarn(1);
+  } else if (kind == "longrope" || kind == "su") {
+    if (original > 0) scaling = static_cast<double>(model.max_positions) / original;
+    const bool longer = original > 0 && scaling > 1;
+    model.rope_scale = told ? attention : longer ? std::sqrt(1 + std::log(scaling) / std::log(original)) : 1;
+  }
+  for (const auto& [name, entry] : written->entries) map.ignore(name);
+  map.finish();
 }
 
 void read_window(spec::Model& model, HuggingFaceConfig& config, std::int64_t absent) {

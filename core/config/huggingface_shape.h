@@ -40,6 +40,9 @@ void read_shape(spec::Model&, HuggingFaceConfig&, const HuggingFaceDefaults&);
 /// The activation by its name there; in a gated feed-forward silu is swiglu and gelu is geglu. A name that this tool
 /// does not know is a fault.
 void read_activation(spec::Model&, HuggingFaceConfig&, std::string_view key);
+/// What sines and cosines are multiplied by (transformers, modeling_rope_utils.py): `yarn` and `longrope` of
+/// rope_scaling, or of rope_parameters as later files have it. REQUIRES: read_shape.
+void read_rope_scale(spec::Model&, HuggingFaceConfig&);
 /// Sliding window in tokens: `absent` when not written, none when null.
 void read_window(spec::Model&, HuggingFaceConfig&, std::int64_t absent);
 

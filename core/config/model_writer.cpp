@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/config/model_writer.h"
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -27,6 +29,7 @@ void add(Value& map, const char* key, const char* text) { add(map, key, std::str
 void add(Value& map, const char* key, bool value) { add(map, key, value ? "true" : "false"); }
 void add(Value& map, const char* key, std::int64_t value) { add(map, key, std::to_string(value)); }
 void add(Value& map, const char* key, int value) { add(map, key, std::int64_t{value}); }
+void add(Value& map, const char* key, double value) { add(map, key, fmt::format("{}", value)); }
 
 Value tree_of(const spec::Moe& moe) {
   Value map;
@@ -98,6 +101,7 @@ Value model_tree(const spec::Model& model) {
   add(map, "embedding_norm", model.embedding_norm);
   add(map, "post_norms", model.post_norms);
   add(map, "position", std::string(name(model.position)));
+  if (model.rope_scale != 1) add(map, "rope_scale", model.rope_scale);
   add(map, "max_positions", model.max_positions);
   add(map, "bias", model.bias);
   add(map, "qkv_bias", model.has_qkv_bias());

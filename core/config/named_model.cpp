@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/config/named_model.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <type_traits>
@@ -57,6 +59,8 @@ std::string text_of(const T& value) {
     return value ? "true" : "false";
   } else if constexpr (std::is_integral_v<T>) {
     return std::to_string(value);
+  } else if constexpr (std::is_same_v<T, double>) {
+    return fmt::format("{:.5g}", value);
   } else {
     return std::string(name(value));
   }
@@ -99,6 +103,7 @@ void take_qk_norm(Model& m, const Model& known, const Taker& from) {
 void take_attention(Model& m, const Model& known, const Taker& from) {
   take_qk_norm(m, known, from);
   from.take("nope_every", m.nope_every, known.nope_every);
+  from.take("rope_scale", m.rope_scale, known.rope_scale);
   from.take("attention_gate", m.attention_gate, known.attention_gate);
   from.take("attention_sinks", m.attention_sinks, known.attention_sinks);
   from.take("window", m.window, known.window);

@@ -33,7 +33,7 @@ void read_curve(MapReader& parent, const char* key, spec::PathCurve& curve, Faul
   map.require("efficiency", curve.efficiency, 1e-6, kHighestEfficiency);
   map.require("latency", curve.latency);
   map.require("hop", curve.hop);
-  map.read("crossing_hop", curve.crossing_hop);
+  map.read("long_hop", curve.long_hop);
   map.read("ramp", curve.ramp);
   map.read("local", curve.local, 0, 10);
   map.read("decay", curve.decay, 0, 2);

@@ -28,8 +28,8 @@ std::string curve(const char* key, const spec::PathCurve& c) {
   return fmt::format(
              "{}:\n  {{efficiency: {:.6g}, latency: {}, hop: {}, {}ramp: {:.6g}kB, local: {:.6g}, decay: {:.6g},\n",
              key, c.efficiency, yaml_us(c.latency), yaml_us(c.hop),
-             c.crossing_hop > base::Seconds() ? "crossing_hop: " + yaml_us(c.crossing_hop) + ", " : "",
-             c.ramp.si() / 1e3, c.local, c.decay) +
+             c.long_hop > base::Seconds() ? "long_hop: " + yaml_us(c.long_hop) + ", " : "", c.ramp.si() / 1e3, c.local,
+             c.decay) +
          protocol("low_latency", c.low_latency) + protocol("ll128", c.ll128) + covered(c.covered) +
          fmt::format("   residual: {:.3g}, measured: {}, source: {}}}\n", c.residual, c.measured,
                      yaml_quoted(c.source));

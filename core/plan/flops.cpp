@@ -134,9 +134,8 @@ double indexer_forward(const spec::Job& job) {
          index_lanes(*m.indexer) * s / d * scored_pairs(d, m.causal, 0);
 }
 
-/// One forward of this layer for one sequence.
-double layer_flops(const spec::Job& job, int layer) {
-  const spec::LayerParts parts = job.model.parts_in(layer);
+/// One forward of this layer, which has these parts, for one sequence.
+double layer_flops(const spec::Job& job, int layer, const spec::LayerParts& parts) {
   const double linear = 2 * static_cast<double>(job.training.sequence) * weights_met(job.model, parts);
   return linear + mixing_flops(job, layer) + (parts.indexes ? indexer_forward(job) : 0);
 }
@@ -162,34 +161,24 @@ double last_matmuls_spared(const spec::Job& job) {
   return out;
 }
 
-/// How many times a sequence has each layer computed again in full; modules of multi-token prediction, whose blocks are
-/// like the last layer's, count there. Of a schedule with two copies of the model each runs half of the sequences.
-std::vector<double> times_recomputed(const Context& c) {
-  std::vector<double> out(c.model.module_layer(c.model.module_layers() - 1) + 1, 0);
+/// Of one sequence: whole layers computed again, without their last matmul where nothing reads it. Of a schedule with
+/// two copies of the model each runs half of the sequences.
+double again_in_full(const spec::Job& job) {
+  const Context c(job);
+  double out = 0;
   int held = 0;
   for (const std::vector<Chunk>& stage : chunks_of(c)) {
     for (const Chunk& chunk : stage) {
       const int blocks = blocks_of(c, chunk);
-      for (int i = 0; i < blocks; ++i) {
-        const bool again = recompute_of(c, chunk.index_in_stage + i) == spec::Recompute::Kind::full;
-        if (again) out[layer_of_block(c, chunk, i)] += 1;
-      }
       held += blocks;
+      for (int i = 0; i < blocks; ++i) {
+        if (recompute_of(c, chunk.index_in_stage + i) != spec::Recompute::Kind::full) continue;
+        const int layer = layer_of_block(c, chunk, i);
+        out += layer_flops(job, layer, parts_of_block(c, chunk, i)) - last_matmul_spared(c, layer);
+      }
     }
   }
-  for (double& times : out) times *= static_cast<double>(c.model.layers + c.model.mtp * c.model.module_layers()) / held;
-  return out;
-}
-
-/// Of one sequence: whole layers computed again, without their last matmul where nothing reads it.
-double again_in_full(const spec::Job& job) {
-  const Context c(job);
-  const std::vector<double> times = times_recomputed(c);
-  double out = 0;
-  for (int layer = 0; layer < static_cast<int>(times.size()); ++layer) {
-    if (times[layer] > 0) out += times[layer] * (layer_flops(job, layer) - last_matmul_spared(c, layer));
-  }
-  return out;
+  return out * static_cast<double>(c.model.layers + c.model.mtp * c.model.module_layers()) / held;
 }
 
 /// Of one sequence, all layers: the matmuls that selective_ops computes again, but the last of each layer, and

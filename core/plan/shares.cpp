@@ -107,6 +107,11 @@ int layer_of_block(const Context& c, const Chunk& chunk, int block) {
   return c.model.module_layer((block - chunk.layers) % c.model.module_layers());
 }
 
+spec::LayerParts parts_of_block(const Context& c, const Chunk& chunk, int block) {
+  if (block < chunk.layers) return c.model.parts_in(chunk.first_layer + block);
+  return c.model.module_parts((block - chunk.layers) % c.model.module_layers());
+}
+
 std::vector<std::vector<Chunk>> chunks_of(const Context& c) {
   const std::vector<spec::ChunkLayers> split = spec::split_layers(c.model, c.strategy);
   std::vector<std::vector<Chunk>> out(c.pp);

@@ -66,6 +66,8 @@ int blocks_of(const Context&, const Chunk&);
 /// The first of them: those with weights of their own. Modules that are one, run again, are there once.
 int blocks_held(const Context&, const Chunk&);
 int layer_of_block(const Context&, const Chunk&, int block);
+/// What it consists of: a module's own attention may choose its keys where the layer of that number does not.
+spec::LayerParts parts_of_block(const Context&, const Chunk&, int block);
 /// Of its layers and of the ends of the model that it holds.
 Held chunk_parameters(const Context&, const Chunk&);
 /// Of all chunks of a stage.

@@ -21,7 +21,7 @@ std::int64_t placeholders(const Context& c, const std::vector<Chunk>& chunks) {
   const auto any = [&](auto that) {
     return std::ranges::any_of(chunks, [&](const Chunk& chunk) {
       for (int i = 0; i < blocks_of(c, chunk); ++i) {
-        if (that(c.model.parts_in(layer_of_block(c, chunk, i)))) return true;
+        if (that(parts_of_block(c, chunk, i))) return true;
       }
       return false;
     });

@@ -30,7 +30,7 @@ void reduce_scalar(const Context& c, SegmentBuilder& out, const char* name) {
 /// Whose weights the chunk holds, each once.
 std::vector<spec::LayerParts> layers_held(const Context& c, const Chunk& chunk) {
   std::vector<spec::LayerParts> out;
-  for (int i = 0; i < blocks_held(c, chunk); ++i) out.push_back(c.model.parts_in(layer_of_block(c, chunk, i)));
+  for (int i = 0; i < blocks_held(c, chunk); ++i) out.push_back(parts_of_block(c, chunk, i));
   return out;
 }
 

@@ -30,9 +30,8 @@ double flops(const Matmul& w) {
          static_cast<double>(w.batch);
 }
 double flops(const Attention& w) {
-  const double lanes = 2.0 * static_cast<double>(w.batch) * w.heads * attended_pairs(w);
   const double keys = w.head_dim, values = w.value_dim();
-  return lanes * (w.backward ? 3 * keys + 2 * values : keys + values);
+  return 2 * pairs_of(w) * w.heads * (w.backward ? 3 * keys + 2 * values : keys + values);
 }
 double flops(const Convolution& w) {
   const double positions = static_cast<double>(w.out_size()) * static_cast<double>(w.out_size());
@@ -58,10 +57,15 @@ double flops(const Other&) {
 
 }  // namespace
 
+double pairs_of(const Attention& w) { return static_cast<double>(w.batch) * attended_pairs(w); }
+
 double pairs_of(const IndexScores& w) {
-  const Attention mask{
-      .q_len = w.q_len, .kv_len = w.kv_len, .causal = w.causal, .window = w.chosen, .document = w.document};
-  return static_cast<double>(w.batch) * attended_pairs(mask);
+  return pairs_of(Attention{.batch = w.batch,
+                            .q_len = w.q_len,
+                            .kv_len = w.kv_len,
+                            .causal = w.causal,
+                            .window = w.chosen,
+                            .document = w.document});
 }
 
 /// Mamba-2 forward: decays summed up, states, passed on, products, output; backward: the first four again, then eleven

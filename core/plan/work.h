@@ -167,7 +167,8 @@ struct IndexScores {
   std::int64_t document = 0;  // as Attention's
   auto operator<=>(const IndexScores&) const = default;
 };
-/// Of one head, all queries of the batch.
+/// Pairs of a query and a key that it sees: of one head, all queries of the batch.
+double pairs_of(const Attention&);
 double pairs_of(const IndexScores&);
 
 /// Bytes over a path whose rate the job or the node's data sheet states: files, copies over PCIe.

@@ -18,7 +18,7 @@ using Choices = std::vector<std::pair<std::string, std::string>>;  // key and va
 struct SearchTrade {
   Choices strategy;
   double step_time_s = 0,
-         pace_s = 0;  // at operator level where the search has worked that out, otherwise of two levels
+         pace_s = 0;  // at operator level
   std::int64_t peak_bytes = 0;
 };
 

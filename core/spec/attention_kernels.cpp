@@ -34,17 +34,14 @@ AttentionKernel first_choice(const Job& job) {
   return chosen ? job.framework.hopper_attention : AttentionKernel::flash2;
 }
 
-bool runs_on_all(AttentionKernel kernel, const Job& job) {
-  for (int kind = 0; kind < job.cluster.kinds(); ++kind) {
-    if (!runs_on(job.cluster.node_of(kind).gpu.generation, kernel, job)) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
-bool attention_runs(AttentionKernel kernel, const Job& job) {
-  return runs_on(job.cluster.node.gpu.generation, kernel, job);
+const Gpu* gpu_without(AttentionKernel kernel, const Job& job) {
+  for (int kind = 0; kind < job.cluster.kinds(); ++kind) {
+    const Gpu& gpu = job.cluster.node_of(kind).gpu;
+    if (!runs_on(gpu.generation, kernel, job)) return &gpu;
+  }
+  return nullptr;
 }
 
 bool attention_is_usual(AttentionKernel kernel, const Job& job) {
@@ -57,7 +54,7 @@ AttentionKernel best_attention(const Job& job) {
   // The later ones are for clusters of several kinds: FlashAttention 3 is for Hopper alone.
   for (const AttentionKernel kernel :
        {first_choice(job), AttentionKernel::cudnn, AttentionKernel::flash2, AttentionKernel::fused_softmax}) {
-    if (attention_is_usual(kernel, job) && runs_on_all(kernel, job)) return kernel;
+    if (attention_is_usual(kernel, job) && !gpu_without(kernel, job)) return kernel;
   }
   return AttentionKernel::unfused;
 }

@@ -89,7 +89,7 @@ std::vector<base::Fault> context_faults(const Job& job) {
   }
   const AttentionKernel kernel = s.attention_kernel.value_or(best_attention(job));
   if (writes_scores(kernel)) {
-    const bool flash = attention_runs(AttentionKernel::flash2, job);
+    const bool flash = !gpu_without(AttentionKernel::flash2, job);
     const bool usual = attention_is_usual(AttentionKernel::flash2, job);
     faults.push_back(
         {"strategy.attention_kernel",

@@ -87,6 +87,7 @@ struct Framework {
   std::optional<bool> stops_recompute;  // full recomputation ends where nothing that follows is read by a backward; see
                                         // fill_checkpoints
   bool shards_by_dtensor = false;  // as PyTorch does since 2.1: see fill_checkpoints and, own_models, fill_model_code
+  bool scales_fused_rope = true;   // its fused rotary embedding takes Model::rope_scale; false: eager kernels do
   bool complex_rope = false;       // rotary embedding of complex numbers, which no compiler fuses; see fill_kernels
   bool frees_added_gradients = false;  // a 16-bit weight gradient goes once it was added to the main one
   bool expands_kv = false;             // grouped K and V are copied to every query head before attention

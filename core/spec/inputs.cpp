@@ -195,9 +195,9 @@ class Walk {
       share(of, "efficiency", c.efficiency);
       figure(of, "latency", c.latency);
       figure(of, "hop", c.hop);
-      Origin crossing = of;
-      crossing.kind = "assumed";
-      if (c.crossing_hop.si() > 0) figure(crossing, "crossing_hop", c.crossing_hop);
+      Origin beyond = of;
+      beyond.kind = "assumed";
+      if (c.long_hop.si() > 0) figure(beyond, "long_hop", c.long_hop);
       figure(of, "ramp", c.ramp);
       figure(of, "local", c.local);
       figure(of, "decay", c.decay);

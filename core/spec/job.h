@@ -79,8 +79,9 @@ bool attention_is_usual(AttentionKernel, const Job&);
 /// Whether Transformer Engine's userbuffers are on offer: sequence parallel, NVLink, no experts between the linears,
 /// NVIDIA's GPUs with fp8 and operands of 8 bits and more.
 bool offers_userbuffers(const Job&);
-/// Whether such a kernel exists for the job's GPU, precision and head dimension.
-bool attention_runs(AttentionKernel, const Job&);
+/// The first kind of GPU of the job for which no such kernel exists in its precision and head dimension, or for the
+/// keys that its indexer chose; null where all have it.
+const Gpu* gpu_without(AttentionKernel, const Job&);
 
 /// Microbatches of one replica in a step. REQUIRES: resolved.
 inline std::int64_t microbatches(const Job& job) {

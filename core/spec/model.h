@@ -129,6 +129,7 @@ struct Model {
   bool tied_embeddings = false;  // the head reuses the embedding's weight
   Norm norm = Norm::layernorm;
   Position position = Position::rope;
+  double rope_scale = 1;           // factor of sines and cosines: YaRN's concentration, 0.1 ln(scaling) + 1 (gpt-oss)
   std::int64_t max_positions = 0;  // rows of a learned position table; 0: not stated
   bool bias = false;               // on every linear layer of a block
   std::optional<bool> qkv_bias;    // defaults to bias

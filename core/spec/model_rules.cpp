@@ -38,6 +38,10 @@ class Transformer : Rules {
     range("model.window_every", model_.window_every, 1, kMostLayers);
     range("model.full_every", model_.full_every, 0, kMostLayers);
     range("model.nope_every", model_.nope_every, 0, kMostLayers);
+    if (model_.rope_scale != 1 && (!model_.ropes() || model_.mla)) {
+      fault("model.rope_scale", model_.mla ? "latent attention scales its own rotary parts" : "nothing is rotated",
+            "leave rope_scale out");
+    }
     if (model_.window > 0 && model_.attention_chunk > 0) {
       fault("model.attention_chunk", "a layer has a sliding window or chunks, not both",
             "write window: 0, or leave attention_chunk out");

@@ -26,16 +26,18 @@ struct Covered {
   int rows = 0;
 };
 
+inline constexpr int kShortRing = 8;  // ranks of the longest rings on one node, to which PathCurve::hop is fitted
+
 /// One algorithm over one kind of path; see sim/network/closed_form.h for the formula.
 struct PathCurve {
-  double efficiency = 0.8;     // bandwidth reached at large sizes over the link's; 0: the algorithm is not offered
-  base::Seconds latency;       // start-up of one collective
-  base::Seconds hop;           // one more for each step of the ring, or level of the tree
-  base::Seconds crossing_hop;  // the same inside islands of a ring that leaves them; 0: hop
-  base::Bytes ramp;            // bytes a rank sends at which half of the bandwidth is reached
-  double local = 0;            // cost of a byte that stays on its rank (own share, copied) over one on the wire
-  double decay = 0;            // bandwidth falls as (members / 2)^-decay: domains of a fabric, ranks inside a domain
-  LowLatency low_latency;      // LL; where there is no ll128, LL and LL128 fitted as one
+  double efficiency = 0.8;  // bandwidth reached at large sizes over the link's; 0: the algorithm is not offered
+  base::Seconds latency;    // start-up of one collective
+  base::Seconds hop;        // one more for each step of the ring, or level of the tree
+  base::Seconds long_hop;   // the same of the steps that a ring has beyond those of kShortRing ranks; 0: hop
+  base::Bytes ramp;         // bytes a rank sends at which half of the bandwidth is reached
+  double local = 0;         // cost of a byte that stays on its rank (own share, copied) over one on the wire
+  double decay = 0;         // bandwidth falls as (members / 2)^-decay: domains of a fabric, ranks inside a domain
+  LowLatency low_latency;   // LL; where there is no ll128, LL and LL128 fitted as one
   LowLatency ll128;
   Covered covered;
   double residual = 0.2;  // standard deviation of log(predicted / measured) over the fitted rows

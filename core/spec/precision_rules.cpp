@@ -33,26 +33,18 @@ class Precision : Rules {
       const std::string why = no_fused_experts(job_);
       if (!why.empty()) fault("strategy.fused_kernels.experts", "does not take " + why, "write experts: false");
     }
-    if (model_.indexer && no_chosen_keys()) return;
-    if (!s_.attention_kernel || attention_runs(*s_.attention_kernel, job_)) return;
-    fault("strategy.attention_kernel",
-          std::string(name(*s_.attention_kernel)) + " does not run on " + cluster_.node.gpu.name + " in " +
-              std::string(name(t_.precision)) + " with head_dim " + text(model_.query_head_dim()),
-          "write " + std::string(name(best_attention(job_))) + ", or leave attention_kernel out");
-  }
-
-  /// Whether a kind of node has no kernel for keys that an indexer chose.
-  bool no_chosen_keys() {
-    for (int kind = 0; kind < cluster_.kinds(); ++kind) {
-      const Gpu& gpu = cluster_.node_of(kind).gpu;
-      if (bytes_of(storage(t_.precision)) == 2 && traits_of(gpu.generation).sparse) continue;
-      fault("model.indexer",
-            "attention to the keys that it chooses has no kernel on " + gpu.name + " in " +
-                std::string(name(t_.precision)),
-            "write a node of Hopper or Blackwell GPUs and precision: bf16, fp8, mxfp8 or nvfp4");
-      return true;
+    const auto in = [&](const Gpu& gpu) { return gpu.name + " in " + std::string(name(t_.precision)); };
+    const Gpu* const cannot_choose = model_.indexer ? gpu_without(AttentionKernel::sparse, job_) : nullptr;
+    if (cannot_choose) {
+      return fault("model.indexer", "attention to the keys that it chooses has no kernel on " + in(*cannot_choose),
+                   "write a node of Hopper or Blackwell GPUs and precision: bf16, fp8, mxfp8 or nvfp4");
     }
-    return false;
+    const Gpu* const without = s_.attention_kernel ? gpu_without(*s_.attention_kernel, job_) : nullptr;
+    if (!without) return;
+    fault("strategy.attention_kernel",
+          std::string(name(*s_.attention_kernel)) + " does not run on " + in(*without) + " with head_dim " +
+              text(model_.query_head_dim()),
+          "write " + std::string(name(best_attention(job_))) + ", or leave attention_kernel out");
   }
 
   void autocast() {

@@ -15,6 +15,7 @@ inline constexpr std::int64_t kMostSequences = 10'000'000;  // of a step
 
 inline constexpr std::int64_t kMostLayers = 10'000, kMostHeads = 10'000, kMostHeadDim = 10'000, kMostExperts = 100'000;
 inline constexpr std::int64_t kMostHidden = 1'000'000, kMostFfn = 10'000'000, kMostVocab = 100'000'000;
+inline constexpr double kMostRopeScale = 10;                   // a model's sequence scaled 10^39 times
 inline constexpr std::int64_t kMostPositions = 1'000'000'000;  // and tokens of a window
 inline constexpr double kMostParameters = 1e15;
 

@@ -90,6 +90,10 @@ void fill_kernels(Job& job, Filler& of_framework) {
   if (trains_own_code(job) && (job.strategy.tp == 1 || job.framework.shards_by_dtensor)) {
     fill_by_the_operation(job, "LLaMA's or Transformers' code under zero 2 and 3", true);
   }
+  if (job.model.rope_scale != 1 && !job.framework.scales_fused_rope) {
+    Filler(job, "model.rope_scale, which " + job.framework.name + "'s fused kernel does not take")
+        .fill(fused.rope, false, "fused_kernels.rope", ropes);
+  }
   const bool fp8 = job.cluster.node.gpu.computes(Dtype::fp8);
   if (job.framework.recipes_of_fp8_gpus && !fp8) fill_older_code(job);
   of_framework.fill(fused.norm, usual.norm, "fused_kernels.norm", transformer);

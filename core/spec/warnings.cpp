@@ -98,6 +98,10 @@ std::vector<std::string> warnings(const Job& job) {
                   " (" + std::string(name(*fitted)) + "): kernels of " + node.gpu.name + " (" +
                   std::string(name(node.gpu.generation)) + ") are others");
   }
+  const Simulation& run = job.simulation;
+  if (run.jitter > 0 && run.seed != Simulation{}.seed && !run.unfold) {
+    out.emplace_back("simulation.seed draws kernels with unfold: true alone; without it jitter is a mean over draws");
+  }
   for (std::string& line : idle_keys(job)) out.push_back(std::move(line));
   for (std::string& line : in_vain(job)) out.push_back(std::move(line));
   for (std::string& line : port_warnings(job.cluster)) out.push_back(std::move(line));

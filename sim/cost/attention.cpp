@@ -27,11 +27,12 @@ double head_dim_factor(const spec::AttentionCurve& curve, const plan::Attention&
   return 1 + (curve.head_dim_256 - 1) * beyond;
 }
 
-/// Below a quarter of the pace of the best kernel, as flash kernels are on B200 (0.155 and 0.664 of the peak).
+/// Below a third of the pace of the best kernel, as flash kernels are on Blackwell (0.20 and 0.66 of a B200's peak):
+/// passes of 4 s are as fast there as those of 10 ms.
 bool leaves_tensor_cores_idle(const Device& device, const spec::AttentionCurve& curve) {
   double best = 0;
   for (const spec::AttentionCurve& other : device.calibration.attention) best = std::max(best, other.forward);
-  return curve.forward < best / 4;
+  return curve.forward < best / 3;
 }
 
 /// As the kernel computes it: FlashAttention 1 and 2 take values as wide as queries, narrower ones are padded.
@@ -57,9 +58,7 @@ double gathered_beyond_l2(const plan::Attention& w, const Device& device) {
   const double row = w.head_dim * spec::bytes_of(w.dtype), gradient = w.backward ? w.head_dim * 4.0 : 0;
   const double rows = static_cast<double>(w.document > 0 ? std::min(w.document, w.kv_len) : w.kv_len);
   const double missed = std::max(0.0, 1 - l2 / (rows * (row + gradient)));
-  const double gathers = plan::hardware_flops(w) / (w.heads * (w.backward ? 6.0 * w.head_dim + 4.0 * w.value_dim()
-                                                                          : 2.0 * w.head_dim + 2.0 * w.value_dim()));
-  return gathers * missed * (row + 2 * gradient);
+  return plan::pairs_of(w) * missed * (row + 2 * gradient);  // heads share what a query gathers
 }
 
 }  // namespace
@@ -75,13 +74,12 @@ Price price_attention(const plan::Attention& w, const Device& device) {
   // two.
   const double keys = w.head_dim, values = value_dim(w);
   const double of_pair = w.backward ? 6 * keys + 4 * values : 2 * keys + 2 * values;
-  const double lanes = static_cast<double>(w.batch) * w.heads * of_pair;
-  const double counted = w.backward ? 6 * keys + 4 * w.value_dim() : 2 * keys + 2 * w.value_dim();
-  const base::Flops flops(plan::hardware_flops(w) * of_pair / counted);
-  if (flops.si() <= 0) return {curve.overhead, curve.from.residual};
+  const double seen_pairs = plan::pairs_of(w);
+  if (seen_pairs * of_pair <= 0) return {curve.overhead, curve.from.residual};
 
   const double ramp = w.backward && curve.backward_ramp > 0 ? curve.backward_ramp : curve.ramp;
-  const double pairs = flops.si() / lanes + q * (ramp + (w.causal ? curve.diagonal : 0));
+  const double queries = static_cast<double>(w.batch) * q;
+  const double pairs = seen_pairs + queries * (ramp + (w.causal ? curve.diagonal : 0));
   const bool backward_told = w.backward && curve.backward_low_precision > 0;
   const double in_fp8 = backward_told ? curve.backward_low_precision : curve.low_precision;
   const bool cool = leaves_tensor_cores_idle(device, curve);
@@ -89,7 +87,7 @@ Price price_attention(const plan::Attention& w, const Device& device) {
                       head_dim_factor(curve, w, keys, values) * (w.causal ? curve.causal : 1) * (narrow ? in_fp8 : 1);
   const double seen = w.window > 0 ? std::min(static_cast<double>(w.window), kv) : kv;
   const double block = of_pair * std::min(q, kQueryBlock) * (seen + ramp);
-  const double math = std::max(lanes * pairs / rate, block * std::max(device.gpu.sms, 1) / rate);
+  const double math = std::max(w.heads * pairs * of_pair / rate, block * std::max(device.gpu.sms, 1) / rate);
   const spec::MemoryCurve& copy = memory_curve(device.calibration, plan::MemoryBound::Kind::copy);
   const double bandwidth = copy.efficiency * device.gpu.hbm.si();
   const double gathered = gathered_beyond_l2(w, device) / bandwidth;  // which math waits for

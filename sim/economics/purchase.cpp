@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/economics/purchase.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -46,6 +48,7 @@ class Planner {
   void search_clusters();
   void add_row(const spec::Candidate&);
   void add_run(const spec::Candidate&, const spec::Job&, result::PurchaseRow&);
+  void refuse_beyond_life(result::PurchaseRow& row);
   void add_money(const spec::Candidate&, result::PurchaseRow&);
   void choose_and_ask_what_if();
   void check_spine();
@@ -98,6 +101,7 @@ void Planner::add_row(const spec::Candidate& c) {
     row.prediction = best.row->prediction;
     row.tight = best.row->tight;
     add_run(c, job_of(c, row.strategy), row);
+    if (c.bought && row.refused.empty()) refuse_beyond_life(row);
   } else if (stopped()) {
     row.refused = "interrupted before a strategy was looked at";
   } else if (best.nearest) {
@@ -151,6 +155,15 @@ void Planner::add_run(const spec::Candidate& c, const spec::Job& job, result::Pu
   row.time_low_s = done.low.si();
   row.time_high_s = done.high.si();
   if (p_.deadline) row.chance_in_time = done.chance_by(*p_.deadline);
+}
+
+/// What is bought is paid by the share of its life that a run takes.
+void Planner::refuse_beyond_life(result::PurchaseRow& row) {
+  const spec::Ownership& own = p_.ownership;
+  const base::Seconds earning = own.life.value * own.use.value;
+  if (base::s(row.time_s) <= earning) return;
+  row.refused = fmt::format("takes {:.3g} years, and its nodes last {:.3g} at {:.3g} % of use",
+                            row.time_s / base::days(365).si(), own.life.value / base::days(365), 100 * own.use.value);
 }
 
 void Planner::add_money(const spec::Candidate& c, result::PurchaseRow& row) {

@@ -4,8 +4,8 @@
 //   latency + hop * steps + (sent + sqrt(sent * ramp) + local * own) / (R * efficiency)
 // Simple protocol; LL and LL128 have their own latency, hop and efficiency and no ramp. `sent` is what a rank puts on
 // the wire, `own` what stays on it (sim/network/algorithms.h says how much, and in how many steps). The square root is
-// the slow filling of NCCL's channels. Inside an island a ring that leaves it takes crossing_hop for each step, where
-// the curve has one. The price is of the fastest protocol of the fastest algorithm that the collective and its path
+// the slow filling of NCCL's channels. Steps that a ring has inside islands beyond those of 8 ranks take long_hop each,
+// where the curve has one. The price is of the fastest protocol of the fastest algorithm that the collective and its path
 // offer.
 // Across a fabric the efficiency falls with (domains / 2)^-decay, and uplinks of an oversubscribed leaf are shared.
 // Rates come from Paths: counted and worked out from the group's shape, or run as flows (sim/network/flow.h).

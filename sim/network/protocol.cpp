@@ -20,16 +20,16 @@ Streamed together(base::Seconds start, base::Seconds first, base::Seconds second
   return {start + std::max(first, second), by, first, second};
 }
 
-base::Seconds simple_hop(const Leg& leg) {
-  const bool crosses = leg.of_crossing_ring && leg.curve->crossing_hop > base::Seconds();
-  return crosses ? leg.curve->crossing_hop : leg.curve->hop;
+base::Seconds simple_steps(const Leg& leg) {
+  const spec::PathCurve& c = *leg.curve;
+  if (!(c.long_hop > base::Seconds())) return c.hop * leg.steps;
+  return c.hop * (leg.steps - leg.beyond) + c.long_hop * leg.beyond;
 }
 
 Streamed simple(const Leg& first, const Leg& second) {
-  const base::Seconds start = first.curve->latency + simple_hop(first) * first.steps;
+  const base::Seconds start = first.curve->latency + simple_steps(first);
   if (!second.curve) return together(start, simple_bytes(first), {}, Protocol::simple);
-  return together(start + simple_hop(second) * second.steps, simple_bytes(first), simple_bytes(second),
-                  Protocol::simple);
+  return together(start + simple_steps(second), simple_bytes(first), simple_bytes(second), Protocol::simple);
 }
 
 /// A curve with LL and LL128 fitted as one stands for either.

@@ -19,10 +19,10 @@ std::string_view name(Protocol);  // "none" "LL or LL128" "LL" "LL128" "Simple"
 struct Leg {
   const spec::PathCurve* curve = nullptr;
   base::ByteRate rate;
-  double steps = 0;               // one after another, on this kind of link
-  base::Bytes sent;               // on this kind of link, by one rank (or by all that share `rate`)
-  base::Bytes own;                // stays where it is, copied
-  bool of_crossing_ring = false;  // inside islands, of a ring that leaves them
+  double steps = 0;   // one after another, on this kind of link
+  double beyond = 0;  // of them, those of a ring beyond kShortRing ranks
+  base::Bytes sent;   // on this kind of link, by one rank (or by all that share `rate`)
+  base::Bytes own;    // stays where it is, copied
 };
 
 struct Streamed {

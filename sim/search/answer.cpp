@@ -114,29 +114,39 @@ void account(const SearchQuestion& q, result::SearchRow& row) {
   row.energy_per_step_j = rated_power(q.base.cluster).si() * pace_s(p);
 }
 
-/// Time against memory among all that were found, with the operator level's figures where they were worked out: the
-/// best of the results is on it, whatever two levels say of it.
-std::vector<result::SearchTrade> front_of(const SearchQuestion& q, const std::vector<Finalist>& best,
-                                          const std::vector<Standing>& two_levels) {
-  std::vector<result::SearchTrade> found, out;
-  std::set<result::Choices> known;
-  for (const Finalist& one : best) {
-    found.push_back({choices_of(q, one.point), one.step.step_time_s, one.step.pace_s, one.step.peak_bytes});
-    known.insert(found.back().strategy);
-  }
-  const bool decodes = q.base.training.mode == spec::Mode::decode;  // a standing has the pace alone
-  JobMaker jobs(q.base, q.space);
-  for (const Standing& one : two_levels) {
-    result::Choices strategy = choices_of(q, one.point);
-    if (known.contains(strategy)) continue;
-    const double step = decodes ? outline(jobs.job_of(one.point)).step_time_s : one.time;
-    found.push_back({std::move(strategy), step, one.time, one.bytes});
-  }
-  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.pace_s, a.peak_bytes) < std::tie(b.pace_s, b.peak_bytes);
+/// Time against memory: none of these takes less of both. Fastest first.
+std::vector<Finalist> front_among(std::vector<Finalist> found) {
+  std::sort(found.begin(), found.end(), [](const Finalist& a, const Finalist& b) {
+    return std::tie(a.step.pace_s, a.step.peak_bytes) < std::tie(b.step.pace_s, b.step.peak_bytes);
   });
-  for (result::SearchTrade& trade : found) {
-    if (out.empty() || trade.peak_bytes < out.back().peak_bytes) out.push_back(std::move(trade));
+  std::vector<Finalist> out;
+  for (Finalist& one : found) {
+    if (out.empty() || one.step.peak_bytes < out.back().step.peak_bytes) out.push_back(std::move(one));
+  }
+  return out;
+}
+
+/// The front of all that were found, at operator level: what two levels put on it is worked out, too.
+std::vector<result::SearchTrade> front_of(const SearchQuestion& q, std::vector<Finalist> found,
+                                          const std::vector<Standing>& two_levels) {
+  std::set<result::Choices> known;
+  for (const Finalist& one : found) known.insert(choices_of(q, one.point));
+  std::vector<Finalist> mixed = found;
+  for (const Standing& one : two_levels) {
+    if (known.contains(choices_of(q, one.point))) continue;
+    Finalist& more = mixed.emplace_back(Finalist{one.point, one.time, {}});
+    more.step.pace_s = one.time;
+    more.step.peak_bytes = one.bytes;
+  }
+  std::vector<Standing> unpriced;
+  for (const Finalist& one : front_among(std::move(mixed))) {
+    if (!known.contains(choices_of(q, one.point)))
+      unpriced.push_back({one.two_level_s, one.step.peak_bytes, one.point});
+  }
+  for (Finalist& one : at_operator_level(q, unpriced)) found.push_back(std::move(one));
+  std::vector<result::SearchTrade> out;
+  for (const Finalist& one : front_among(std::move(found))) {
+    out.push_back({choices_of(q, one.point), one.step.step_time_s, one.step.pace_s, one.step.peak_bytes});
   }
   return out;
 }

@@ -58,7 +58,7 @@ Values kernels(const spec::Job& job) {
   Values out;
   using K = spec::AttentionKernel;
   for (const K kernel : {K::flash2, K::flash3, K::cudnn}) {
-    if (spec::attention_runs(kernel, job) && spec::attention_is_usual(kernel, job))
+    if (!spec::gpu_without(kernel, job) && spec::attention_is_usual(kernel, job))
       out.push_back(static_cast<SearchValue>(kernel));
   }
   if (out.empty()) out.push_back(static_cast<SearchValue>(spec::best_attention(job)));

@@ -65,6 +65,17 @@ TEST(ImportCommand, AKeyThatTheFileLeavesOutIsGivenByAFlag) {
   EXPECT_EQ(forerun(command + " --set model.vocab=50304").exit_code, 0);
 }
 
+TEST(ImportCommand, AnOptionIsIgnoredByItsNameWithDashesOrWithout) {
+  const ScratchFolder folder;
+  const std::string script = folder / "train.sh";
+  std::ofstream(script) << "--num-layers 2 --hidden-size 1024 --num-attention-heads 8 --seq-length 1024 --bf16 "
+                           "--global-batch-size 8 --micro-batch-size 1 --max-position-embeddings 1024 --mystery-flag\n";
+  const std::string command = "import megatron " + script + " --node dgx-h100 --set model.vocab=50304";
+  EXPECT_EQ(forerun(command).exit_code, 2);
+  EXPECT_EQ(forerun(command + " --ignore mystery-flag").exit_code, 0);
+  EXPECT_EQ(forerun(command + " --ignore --mystery-flag").exit_code, 0);
+}
+
 TEST(ExportCommand, AWinnerOfASearchIsSaidByFlags) {
   const Answer out = forerun("export " + kJob +
                              " --to accelerate-fsdp --tp 1 --pp 1 --vpp 1 --schedule 1f1b --dp 64 --zero 3 --recompute "

@@ -133,6 +133,7 @@ TEST_P(TransformerKernel, RotaryAgreesBothWaysAndPacked) {
       if (direction == kernels::Direction::backward) {  // and behind what is not turned
         shape.rotary_dim = dims == 38 ? 20 : 64;
         shape.first = dims - shape.rotary_dim;
+        shape.scale = 1.25;
       }
       const Values before = random(kRows * stride, 1);
       Values after(before.size());

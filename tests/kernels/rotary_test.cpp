@@ -52,9 +52,20 @@ TEST(RotaryKernel, TurnsFromTheFirstElementThatItIsTold) {
   EXPECT_EQ(after, (Values{before[0], before[1], last[0], last[1], last[2], last[3]}));
 }
 
+TEST(RotaryKernel, ScalesWhatItTurnsAndNothingElse) {
+  // Base 100, one pair of 3 elements: at position 5 it turns by 5 and grows by a half.
+  Values head{1, 0, 7};
+  const std::vector<std::int32_t> five{5};
+  Rotary shape{1, 1, 3, 2, 3, 100};
+  shape.scale = 1.5;
+  kernels::reference::rotary(shape, Direction::forward, five, head, head);
+  EXPECT_LT(test::distance(head, Values{1.5 * std::cos(5), 1.5 * std::sin(5), 7}), 1e-15);
+}
+
 TEST(RotaryKernel, BackwardIsTheGradient) {
   for (bool interleaved : {false, true}) {
-    const Rotary shape{3, 2, 6, 4, 12, 10000, interleaved};
+    Rotary shape{3, 2, 6, 4, 12, 10000, interleaved};
+    shape.scale = interleaved ? 1 : 1.3;
     const Values x = test::random_values(36, 1), dy = test::random_values(36, 2);
     Values dx(36);
     kernels::reference::rotary(shape, Direction::backward, kPositions, dy, dx);

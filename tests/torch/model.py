@@ -126,7 +126,8 @@ class Model:
         place = self._places()[:, None, :, None].double()
         rate = 10000.0 ** (-torch.arange(half, dtype=torch.float64, device=x.device) / half)
         wide = x if x.dtype == torch.float64 else x.float()
-        cos, sin = (f(place * rate).to(wide.dtype) for f in (torch.cos, torch.sin))
+        scale = self.spec.get("rope_scale", 1)
+        cos, sin = (scale * f(place * rate).to(wide.dtype) for f in (torch.cos, torch.sin))
         a, b = wide[..., :half], wide[..., half:]
         return torch.cat((a * cos - b * sin, a * sin + b * cos), -1).to(x.dtype)
 

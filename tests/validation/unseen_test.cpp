@@ -126,7 +126,7 @@ TEST(Unseen, SoArePeaksOfMemoryWithTheirSteps) {
   // Regression tests whose kernels are deterministic, or on a Grace host; a 70B that all but fills its cards.
   const result::Validation answer = expect_met(
       {"peaks"}, {{"mcore-gpt7b-tp4-8xgb200", "mcore-deepseek-proxy-ep8-8xh100", "kempner-weak-70b-tp4-fsdp2-8xh200"},
-                  0.12,
+                  0.125,
                   0.75});
   EXPECT_LE(answer.summary.memory_mape.value(), 0.135);  // 11.5 % on 28 November 2026; the loss of four is made whole
 }
@@ -174,6 +174,12 @@ TEST(Unseen, SoAreThoseOfExpertsBehindProjections) {
   // Nemotron 3 Super on 64 GPUs: too fast by 11 to 27 % on racks, by 2 to 12 % on nodes of eight.
   // In the median 15.4 % on 29 November 2026
   expect_met({"latent"}, {{"mb-26.04-super120b-gb200-nvfp4"}, 0.17, 0.8});
+}
+
+TEST(Unseen, SoAreThoseOfArchivedPagesAndNotebooks) {
+  // Experts under PyTorch's FSDP whose blocks are computed again in full, by a wrapper that seems to spare a part.
+  // In the median 4.7 % on 29 November 2026
+  expect_met({"archives"}, {{"automodel-nano30b-8xh100"}, 0.065, 0.9});
 }
 
 }  // namespace

@@ -10,6 +10,7 @@ namespace {
 const std::string kReplicate = "parallelism_config.parallelism_config_dp_replicate_size";
 const std::string kShard = "parallelism_config.parallelism_config_dp_shard_size";
 const std::string kStrategy = "fsdp_config.fsdp_sharding_strategy";
+const std::string kVersion = "fsdp_config.fsdp_version", kReshard = "fsdp_config.fsdp_reshard_after_forward";
 
 void write(Export& e) {
   const spec::Strategy& s = e.job.strategy;
@@ -59,13 +60,30 @@ void read_hybrid(Import& i) {
   i.options.set(kStrategy, whole ? "FULL_SHARD" : "SHARD_GRAD_OP", where);
 }
 
+/// Version 2 says by fsdp_reshard_after_forward what the strategy of version 1 said, and files that were moved from one
+/// to the other often have both (Accelerate's guide "FSDP1 vs FSDP2").
+void read_moved_strategy(Import& i) {
+  if (i.options.text(kVersion) != "2" || !i.options.has(kStrategy)) return;
+  const std::string strategy = i.options.text(kStrategy), reshard = i.options.text(kReshard);
+  const bool full = strategy == "FULL_SHARD" || strategy == "1", kept = strategy == "SHARD_GRAD_OP" || strategy == "2";
+  if ((full && reshard != "false") || (kept && reshard == "false")) {
+    i.options.erase(kStrategy);
+    i.notes.push_back("fsdp_sharding_strategy: " + strategy +
+                      " is of version 1; fsdp_reshard_after_forward says the same");
+    return;
+  }
+  i.refuse(kStrategy, "is of version 1, and fsdp_version is 2, whose fsdp_reshard_after_forward does not say the same",
+           "leave it out: fsdp_reshard_after_forward: true stands for FULL_SHARD, false for SHARD_GRAD_OP");
+}
+
 void read(Import& i) {
   if (const Value* machines = i.options.take("num_machines")) i.keys.set("cluster.nodes", *machines);
   read_hybrid(i);
+  read_moved_strategy(i);
   const auto shard = i.number(kShard), replicate = i.number(kReplicate);
   if (shard && replicate.value_or(1) > 1) i.keys.set("strategy.shard", *i.options.find(kShard));
-  if (i.options.has("fsdp_config.fsdp_reshard_after_forward") && !i.options.has("fsdp_config.fsdp_version")) {
-    i.options.set("fsdp_config.fsdp_version", "2");  // an option that version 1 does not have
+  if (i.options.has(kReshard) && !i.options.has(kVersion)) {
+    i.options.set(kVersion, "2");  // an option that version 1 does not have
   }
   read_keys(i);
 }

@@ -21,7 +21,8 @@ void rotate(Task& task, Direction direction, const std::string& from, const std:
   const plan::Context& c = task.c;
   const Tensor packed = task.read(from);
   const Tensor turned = task.make(to, packed.count);
-  const kernels::Rotary rotary{c.tokens, c.heads + c.kv_heads, c.head_dim, c.head_dim, c.qkv_width, 10000, false};
+  const kernels::Rotary rotary{c.tokens, c.heads + c.kv_heads, c.head_dim, c.head_dim, c.qkv_width, 10000, false,
+                               0,        c.model.rope_scale};
   task.backend.rotary(rotary, direction, positions_of_tokens(task), packed, turned);
 }
 

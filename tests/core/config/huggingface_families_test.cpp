@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -339,6 +340,26 @@ TEST(HuggingFaceFamilies, LingsSecondGenerationIsToldByItsClass) {
     EXPECT_EQ(second.moe->top_groups, 4);
     EXPECT_EQ(second.moe->shared_experts, 0);
   }
+}
+
+TEST(HuggingFaceFamilies, RotaryEmbeddingIsScaledAsYarnAndLongropeDo) {
+  const auto scale = [](const std::string& key, const std::string& rope) {
+    return read_sound(R"({"model_type": "llama", "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2,
+        "num_attention_heads": 4, "vocab_size": 128, "max_position_embeddings": 131072, ")" +
+                      key + "\": " + rope + "}")
+        .rope_scale;
+  };
+  // 0.1 ln 16 + 1; the ratio of the same with mscale 2 and 1; sqrt(1 + ln 32 / ln 4096).
+  EXPECT_DOUBLE_EQ(scale("rope_scaling", R"({"rope_type": "yarn", "factor": 16})"), 1 + 0.1 * std::log(16));
+  EXPECT_DOUBLE_EQ(scale("rope_parameters", R"({"rope_type": "yarn", "factor": 16, "rope_theta": 10000.0})"),
+                   1 + 0.1 * std::log(16));
+  EXPECT_DOUBLE_EQ(scale("rope_scaling", R"({"type": "yarn", "factor": 16, "attention_factor": 1.25})"), 1.25);
+  EXPECT_DOUBLE_EQ(scale("rope_scaling", R"({"type": "yarn", "factor": 16, "mscale": 2, "mscale_all_dim": 1})"),
+                   (1 + 0.2 * std::log(16)) / (1 + 0.1 * std::log(16)));
+  EXPECT_DOUBLE_EQ(scale("rope_scaling", R"({"type": "longrope", "original_max_position_embeddings": 4096})"),
+                   std::sqrt(1 + std::log(32) / std::log(4096)));
+  EXPECT_DOUBLE_EQ(scale("rope_scaling", R"({"rope_type": "llama3", "factor": 8})"), 1);
+  EXPECT_DOUBLE_EQ(scale("rope_scaling", "null"), 1);
 }
 
 TEST(HuggingFaceFamilies, KindsOfFeedForwardsSayHowManyLayersAreDense) {

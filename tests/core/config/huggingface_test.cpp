@@ -69,6 +69,20 @@ TEST(HuggingFace, FiguresThatAreTheLibrarysAreTold) {
                       "model.ffn: 11008 (Transformers' default, config.json has no intermediate_size)"}));
 }
 
+TEST(HuggingFace, PartsThatNoKeySaysAreTold) {
+  Faults faults;
+  std::vector<std::string> told;
+  const auto json = R"({"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 64, "intermediate_size": 96,
+                        "vocab_size": 128, "num_attention_heads": 4, "num_key_value_heads": 4,
+                        "max_position_embeddings": 2048,
+                        "quantization_config": {"load_in_4bit": true}, "vision_config": {"depth": 32}})";
+  config::read_huggingface(config::parse(json, "a/config.json"), "config", faults, &told);
+  EXPECT_TRUE(faults.empty());
+  EXPECT_EQ(told, (std::vector<std::string>{
+                      "model: in the Job's own precision, not quantised (config.json has quantization_config)",
+                      "model: its text alone, without images (config.json has vision_config)"}));
+}
+
 // Each file holds the published figures under the library's keys; the catalogue holds them under ours.
 class PublishedConfig : public testing::TestWithParam<const char*> {};
 

@@ -251,6 +251,32 @@ TEST(SparseAttention, WhatIsComputedAgainCountsTheIndexer) {
   EXPECT_NEAR(again(spec::Recompute::Kind::full) - with, layers * more, 1e-9 * with);
 }
 
+TEST(SparseAttention, AModuleOfFurtherTokensChoosesItsOwnKeys) {
+  // Every second of the toy's layers chooses, the last one not; the module behind it does, although it is one like it.
+  const auto with_module = [](toy::Cut cut, spec::IndexerLoss loss) {
+    spec::Job j = toy_job(cut, 2, loss);
+    j.model.mtp = 1;
+    return j;
+  };
+  spec::Job j = with_module({}, spec::IndexerLoss::none);
+  ASSERT_FALSE(j.model.parts_in(j.model.layers - 1).indexes);
+  const std::int64_t choosing = j.model.count_layers([](spec::LayerParts parts) { return parts.indexes; }) + 1;
+  // Full recomputation runs its indexer again: twice the index heads are so much more in each.
+  j.strategy.recompute = {.kind = spec::Recompute::Kind::full};
+  const auto again = [&] {
+    return (plan::hardware_flops(j) - plan::model_flops(j)) / static_cast<double>(j.training.global_batch);
+  };
+  const double few = again(), more = 2 * 128 * (64.0 * 4 * 16 + 256 * 4) + 2 * 4 * 16 * 128 * 64;
+  j.model.indexer->heads = 8;
+  EXPECT_NEAR(again() - few, static_cast<double>(choosing) * more, 1e-9 * few);
+  // Whole on each of two tensor-parallel ranks, its fp32 gradients are summed as those of the layers' indexers.
+  const auto summed = [&](spec::IndexerLoss loss) {
+    const plan::Plan p = plan::build(with_module({.tp = 2}, loss));
+    return walk::collective_bytes(p, p.roles[0], "shared weights gradient all-reduce");
+  };
+  EXPECT_EQ(summed(spec::IndexerLoss::sparse) - summed(spec::IndexerLoss::none), choosing * kIndexer * 4);
+}
+
 TEST(SparseAttention, FlopsOfAModelAreOfTheKeysChosenAndOfTheIndexersForwards) {
   // A sequence of 128 and a layer: 8 heads on 48 + 32 numbers of 32 x 128 - 512 keys, three times with the backward;
   // an indexer's projections and its scores of half the square once.

@@ -32,7 +32,7 @@ spec::Job full_job() {
     for (const spec::CurveName& name : spec::kCurveNames) {
       spec::PathCurve& curve = path->*name.curve;
       curve.efficiency = curve.low_latency.efficiency = curve.ll128.efficiency = 0.5;
-      curve.crossing_hop = base::us(1);
+      curve.long_hop = base::us(1);
     }
   }
   job.cluster.node.links.experts_call = base::us(100);
@@ -202,6 +202,7 @@ TEST(Inputs, NameEveryRateOfTheFramework) {
                                                "shards_by_dtensor",
                                                "expands_kv",
                                                "complex_rope",
+                                               "scales_fused_rope",
                                                "frees_added_gradients",
                                                "ring_gathers",
                                                "separate_linears",

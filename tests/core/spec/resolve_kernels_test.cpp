@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "tests/core/spec/small_job.h"
 
@@ -135,6 +136,22 @@ TEST(ResolveKernels, WithoutAFusedNormRopeAndGatedActivationAreNotFusedEither) {
   EXPECT_EQ(fused(true).rope, false);
   EXPECT_EQ(fused(true).activation, false);
   EXPECT_EQ(fused(false).activation, true);  // a plain GELU had its kernel earlier
+}
+
+TEST(ResolveKernels, AScaledRotaryEmbeddingIsLeftToEagerKernelsWhereTheFusedOneTakesNoScale) {
+  const auto fused = [](double scale, bool takes, std::optional<bool> said = {}) {
+    Job j = small_job();
+    j.model.position = Position::rope;
+    j.model.rope_scale = scale;
+    j.framework.fused.rope = true;
+    j.framework.scales_fused_rope = takes;
+    j.strategy.fused_kernels.rope = said;
+    return *resolve(j).strategy.fused_kernels.rope;
+  };
+  EXPECT_TRUE(fused(1, false));
+  EXPECT_TRUE(fused(1.25, true));
+  EXPECT_FALSE(fused(1.25, false));
+  EXPECT_TRUE(fused(1.25, false, true));  // the job's own word
 }
 
 TEST(ResolveKernels, ALossIsFusedByRecipesOfFp8GpusWhereTheFrameworkSaysSo) {

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <string>
 
+#include "core/config/catalogue.h"
+#include "core/config/document.h"
 #include "core/config/network_calibration_reader.h"
 #include "sim/network/closed_form.h"
 
@@ -78,6 +80,35 @@ TEST(CalibrationFiles, InfinibandRingsFillTheirCards) {
   // nccl-tests, 12 nodes of 8 H100 with 8 x 400 Gb/s, 8 GiB: 387 GB/s of 400.
   const spec::Cluster c = cluster("nvlink4", 450, true, "infiniband", 50, 8);
   EXPECT_NEAR(bus({CollectiveKind::all_reduce, std::int64_t{8} << 30, {96, 8, 12, 1}}, c), 387, 0.12 * 387);
+}
+
+TEST(CalibrationFiles, TwiceTheIslandsAreNeverFaster) {
+  // What a group over two islands does holds what each does for itself.
+  const config::Catalogue catalogue(FORERUN_SOURCE_DIR);
+  for (const char* name : {"dgx-a100-80gb", "dgx-h100", "dgx-h200", "dgx-b200", "dgx-b300", "gb200-nvl72",
+                           "gb300-nvl72", "p5", "mi300x-x8"}) {
+    config::Faults faults;
+    spec::Cluster c;
+    const config::Value at = config::parse(name, "test");
+    c.node = catalogue.node(at, "node", faults);
+    const config::Value written = catalogue.expanded(config::Catalogue::Kind::node, at, "node", faults);
+    c.fabric = catalogue.fabric(*written.find("fabric"), "fabric", faults);
+    c.nodes = 1024;
+    ASSERT_TRUE(faults.empty()) << name;
+    const int members = c.node.nvlink.domain;
+    for (const auto kind : {CollectiveKind::all_reduce, CollectiveKind::all_gather, CollectiveKind::reduce_scatter}) {
+      for (std::int64_t bytes = 1 << 20; bytes <= std::int64_t{16} << 30; bytes *= 4) {
+        double before = 0;
+        for (const int islands : {1, 2, 4, 8}) {
+          const Collective w{kind, bytes, {members * islands, members, islands, 1}};
+          const double time = sim::price(w, c).time.si();
+          EXPECT_GE(time, before * (1 - 1e-9))
+              << name << ' ' << static_cast<int>(kind) << ' ' << bytes << ' ' << islands;
+          before = time;
+        }
+      }
+    }
+  }
 }
 
 TEST(CalibrationFiles, AQuietEfaKeepsItsPaceFromFourToSixtyFourNodes) {

@@ -64,6 +64,22 @@ TEST(ClosedForm, StepsOfTheRingCostHops) {
   EXPECT_NEAR(seconds(CollectiveKind::all_gather, 80, {8, 8, 1, 1}, c), 19e-6, 1e-8);
 }
 
+TEST(ClosedForm, StepsBeyondThoseOfEightRanksTakeTheLongHop) {
+  // 16 ranks of one domain take 15 steps, 7 of 2 us and 8 of 0.5 us, for an all_reduce twice; in two domains of 8 there
+  // are 14 inside and one of 3 us between.
+  spec::Cluster c = toy();
+  for (spec::PathCurve* curve : {&c.node.links.all_reduce, &c.node.links.all_gather}) {
+    curve->latency = us(5), curve->hop = us(2), curve->long_hop = us(0.5);
+  }
+  c.fabric.calibration.all_gather.latency = us(4);
+  c.fabric.calibration.all_gather.hop = us(3);
+  EXPECT_NEAR(seconds(CollectiveKind::all_gather, 160, {16, 8, 2, 1}, c), (4 + 7 * 2 + 7 * 0.5 + 3) * 1e-6, 1e-7);
+  EXPECT_NEAR(seconds(CollectiveKind::all_gather, 80, {8, 8, 1, 1}, c), (5 + 7 * 2) * 1e-6, 1e-8);
+  c.node.nvlink.domain = 16;
+  EXPECT_NEAR(seconds(CollectiveKind::all_gather, 160, {16, 16, 1, 1}, c), (5 + 7 * 2 + 8 * 0.5) * 1e-6, 1e-8);
+  EXPECT_NEAR(seconds(CollectiveKind::all_reduce, 160, {16, 16, 1, 1}, c), (5 + 2 * (7 * 2 + 8 * 0.5)) * 1e-6, 1e-8);
+}
+
 TEST(ClosedForm, HalfOfTheRateIsReachedAtTheRamp) {
   // 7 MB sent, ramp 7 MB: twice the 70 us of the full rate.
   spec::Cluster c = toy();

@@ -226,6 +226,20 @@ TEST(Search, TheFrontFallsInMemoryAsItRisesInTime) {
   }
 }
 
+TEST(Search, WhatIsOnTheFrontIsPredictedSo) {
+  sim::SearchOptions few = options();
+  few.top = 1;  // most of the front is no result
+  const result::Search answer = sim::search(base_job(5), {}, few);
+  ASSERT_GT(answer.pareto.size(), 1u);
+  for (const result::SearchTrade& trade : answer.pareto) {
+    spec::Job job = base_job(5);
+    for (const auto& [key, value] : trade.strategy) config::set_choice(key, value, job);
+    const result::Prediction p = sim::predict(spec::resolve(job), sim::Detail::chains).prediction;
+    EXPECT_EQ(p.step_time_s, trade.step_time_s) << text(trade.strategy);
+    EXPECT_EQ(p.peak_bytes, trade.peak_bytes) << text(trade.strategy);
+  }
+}
+
 TEST(Search, WhereNothingIsSoundTheReasonIsTold) {
   spec::SearchSpace space;
   space[SearchKey::tp] = {3};

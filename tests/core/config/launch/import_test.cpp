@@ -414,6 +414,23 @@ TEST_F(ImportedJob, WhatATrainerFillsInIsTheFlagsToSay) {
                   "training.global_batch: is missing"));
 }
 
+TEST_F(ImportedJob, AShardingStrategyBesideVersionTwoMustSayTheSame) {
+  const auto with = [&](const std::string& options) {
+    return read("accelerate-fsdp", "a.yaml",
+                "{distributed_type: FSDP, mixed_precision: bf16, num_machines: 1, num_processes: 8, fsdp_config: "
+                "{fsdp_version: 2, " +
+                    options + "}}",
+                "{model: llama3-8b, cluster: {node: dgx-h100}, training: {sequence: 4096, global_batch: 32}}");
+  };
+  const std::string full = with("fsdp_sharding_strategy: FULL_SHARD");
+  EXPECT_TRUE(has(full, "strategy.zero=3\n") && has(full, "strategy.fsdp.reshard=true\n") &&
+              has(full, "is of version 1"))
+      << full;
+  const std::string kept = with("fsdp_sharding_strategy: SHARD_GRAD_OP, fsdp_reshard_after_forward: false");
+  EXPECT_TRUE(has(kept, "strategy.fsdp.reshard=false\n")) << kept;
+  EXPECT_TRUE(has(with("fsdp_sharding_strategy: SHARD_GRAD_OP"), "does not say the same"));
+}
+
 TEST_F(ImportedJob, HybridShardStaysInsideOfAMachine) {
   const std::string yaml =
       "{distributed_type: FSDP, mixed_precision: bf16, num_machines: 2, num_processes: 16, fsdp_config: "
