@@ -32,6 +32,8 @@ GpuBackend::GpuBackend(const World& world, int device, const Communicator& every
 
 /// What a failure left under way still uses what goes now, on any stream; give_up() has ended what waits for others.
 GpuBackend::~GpuBackend() {
+  held_.reset();
+  const HostCall::Scope held(*world_.call, "cudaDeviceSynchronize", world_.patience.finish);
   cudaDeviceSynchronize();
   indices_.clear();
   recycler_.clear();
@@ -64,6 +66,7 @@ void GpuBackend::begin_step() {
 
 void GpuBackend::begin(plan::Stream stream, std::span<const plan::EventId> waits) {
   end_operator();
+  held_.emplace(*world_.call, "a call into CUDA", world_.patience.message);
   if (between_steps_) begin_step();
   current_ = stream;
   if (capturing_) graph_->enter(stream);
@@ -79,6 +82,7 @@ void GpuBackend::begin(plan::Stream stream, std::span<const plan::EventId> waits
 }
 
 void GpuBackend::end_operator() {
+  held_.reset();
   if (!between_steps_ && observer_ != nullptr) observer_->ended(operators_, launched_);
 }
 
@@ -95,6 +99,7 @@ void GpuBackend::host_waits() {
 
 void GpuBackend::synchronize() {
   end_operator();
+  const HostCall::Scope held(*world_.call, "a call into CUDA", world_.patience.message);
   current_ = plan::Stream::compute;
   if (capturing_) return end_capture();
   for (std::size_t s = 0; s < streams_.size(); ++s) {

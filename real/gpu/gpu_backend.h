@@ -259,7 +259,7 @@ class GpuBackend final : public Backend {
   std::vector<Membership> memberships_;
   std::vector<std::optional<Communicator>> communicators_;  // by channel
   Waiter waiter_;
-  Staging staging_;
+  Staging staging_{waiter_};
   std::optional<PinnedBuffer> landing_;  // of what the host reads
   IndexCache indices_;
   struct Matmuls {
@@ -280,8 +280,9 @@ class GpuBackend final : public Backend {
 
   plan::Stream current_ = plan::Stream::compute;
   bool between_steps_ = true;
-  std::uint64_t operators_ = 0;  // begun since the last synchronize()
-  bool launched_ = false;        // by the operator begun last
+  std::uint64_t operators_ = 0;          // begun since the last synchronize()
+  bool launched_ = false;                // by the operator begun last
+  std::optional<HostCall::Scope> held_;  // by the operator begun last: any call of it may wait for the device
 };
 
 template <class Launch>
