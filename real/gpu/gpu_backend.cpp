@@ -40,8 +40,9 @@ GpuBackend::~GpuBackend() {
 }
 
 /// Each on a thread of its own: ending one waits for its kernels, which may lie behind those of another that wait for a
-/// rank that is gone.
+/// rank that is gone. Graphs go before, as far as they do not run: NCCL ends no communicator that one of them holds.
 void GpuBackend::give_up() {
+  if (graph_) graph_->give_up();
   std::vector<std::jthread> threads;
   for (auto& one : communicators_) {
     if (!one) continue;

@@ -61,7 +61,8 @@ class GpuBackend final : public Backend {
   void run_captured();
   /// Uses every channel once, in one order on all ranks: before the first step. Throws what NCCL says.
   void connect();
-  /// Ends what this rank has under way with others: one of them is gone, or this one. Good for nothing afterwards.
+  /// Ends what this rank has under way with others: one of them is gone, or this one. Good for nothing afterwards; a
+  /// second time is nothing.
   void give_up();
   /// From the first operator behind a synchronize() to the end of all, by the device's clock.
   base::Seconds last_step() const { return last_step_; }
