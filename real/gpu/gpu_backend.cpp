@@ -26,8 +26,13 @@ GpuBackend::GpuBackend(const World& world, int device, const Communicator& every
           [this] { give_up(); }) {
   pool_.when_full({[this] { return recycler_.wait_for_oldest([this](const Event& event) { waiter_.until(event); }); },
                    [this] { wait_for_all(); }});
-  matmuls();  // compute's workspace: no memory is asked of the driver in a step, which would wait for the device
-  for (const Membership& one : memberships_) communicators_.push_back(everyone.split(one.color, one.key));
+  try {
+    matmuls();  // compute's workspace: no memory is asked of the driver in a step, which would wait for the device
+    for (const Membership& one : memberships_) communicators_.push_back(everyone.split(one.color, one.key));
+  } catch (const std::exception& error) {
+    waiter_.give_up(error);  // or freeing those that are there would wait for ranks that know of nothing
+    throw;
+  }
 }
 
 /// What a failure left under way still uses what goes now, on any stream; give_up() has ended what waits for others.

@@ -2,6 +2,7 @@
 #include "real/gpu/rank_run.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "real/gpu/gpu_backend.h"
 #include "real/gpu/marks.h"
@@ -67,12 +68,14 @@ RankTrace record_step(Rank& rank, trace::Trace frame) {
 RankRun run_rank(World& world, const spec::Job& job, const plan::Plan& plan, const DeviceFacts& device,
                  const Tokens& tokens, const Steps& steps) {
   const int self = world.identity.rank;
-  Communicator everyone(world);
-  GpuBackend backend(world, device.index, everyone, memberships(plan::Context(job), plan, self));
   const plan::Role& role = plan.roles[static_cast<std::size_t>(plan.axes.stage_of(self))];
   Marks marks(plan, role);
   RankRun out;
+  std::optional<Communicator> everyone;  // outside of what is tried: it goes when the others have been told
+  std::optional<GpuBackend> made;
   try {
+    everyone.emplace(world);
+    GpuBackend& backend = made.emplace(world, device.index, *everyone, memberships(plan::Context(job), plan, self));
     backend.connect();
     Executor executor(job, plan, self, backend, tokens, Settings{});
     backend.synchronize();
@@ -83,12 +86,13 @@ RankRun run_rank(World& world, const spec::Job& job, const plan::Plan& plan, con
   } catch (const std::exception& error) {
     // Before the backend goes: that would wait for the others, who do not know yet.
     world.store->abort(error.what());
-    backend.give_up();
-    everyone.abort();
+    const HostCall::Scope held(*world.call, "ncclCommAbort", world.patience.join);
+    if (made) made->give_up();
+    if (everyone) everyone->abort();
     throw;
   }
-  out.plain_attention.assign(backend.plain_attention().begin(), backend.plain_attention().end());
-  out.experts_one_by_one.assign(backend.experts_one_by_one().begin(), backend.experts_one_by_one().end());
+  out.plain_attention.assign(made->plain_attention().begin(), made->plain_attention().end());
+  out.experts_one_by_one.assign(made->experts_one_by_one().begin(), made->experts_one_by_one().end());
   return out;
 }
 
