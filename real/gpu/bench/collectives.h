@@ -9,6 +9,8 @@
 #include "real/calibrate/shape.h"
 #include "real/cuda/communicator.h"
 #include "real/gpu/bench/arena.h"
+#include "real/gpu/waiter.h"
+#include "real/launch/deadline.h"
 
 namespace real {
 
@@ -21,7 +23,11 @@ class Collectives {
   /// Throws base::DeviceError before any rank has begun where the group does not exist or the bytes do not fit.
   std::vector<base::Seconds> timed(const CollectiveShape&, Arena&, const Stream&, base::Seconds most);
   void end();
+  /// Tells the others, every now and then, that rank 0 times what needs none of them: between two points.
+  void keep_waiting();
   void follow(Arena&, const Stream&);
+  /// Ends what is under way with the others, on this rank. Good for nothing afterwards.
+  void give_up();
 
  private:
   std::vector<base::Seconds> take_part(const CollectiveShape&, int repetitions, Arena&, const Stream&);
@@ -30,7 +36,9 @@ class Collectives {
   const World& world_;
   Communicator everyone_;
   std::map<std::pair<int, int>, Communicator> groups_;  // by ranks and nodes; of this rank's groups
-  static constexpr int kFewest = 3;                     // repetitions
+  Waiter waiter_;
+  Deadline silent_until_;
+  static constexpr int kFewest = 3;  // repetitions
   int told_ = 0;
 };
 
