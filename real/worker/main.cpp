@@ -10,6 +10,7 @@
 
 #include "core/base/fault.h"
 #include "real/cuda/device.h"
+#include "real/cuda/environment.h"
 #include "real/launch/worker_exit.h"
 #include "real/worker/command.h"
 
@@ -55,13 +56,8 @@ int run(const std::vector<std::string>& words) {
 }  // namespace
 }  // namespace worker
 
-/// Streams share hardware queues, 8 unless this says otherwise, and one that shares a queue waits for what another put
-/// there first. A Plan has up to 16 streams, NCCL some of its own; 32 is the most that CUDA takes. Source: CUDA C++
-/// Programming Guide, "CUDA Environment Variables". Before the first call into CUDA, and only where nobody has chosen.
-void give_streams_queues() { setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0); }
-
 int main(int argc, char** argv) {
-  give_streams_queues();
+  real::choose_environment();
   try {
     return worker::run({argv + 1, argv + argc});
   } catch (const base::InputError& error) {
