@@ -41,7 +41,8 @@ int run(const std::vector<std::string>& words) {
     return words.empty() ? real::kWorkerInputWrong : 0;
   }
   const Command& command = command_named(words[0]);
-  real::World world = real::join(real::identify(real::process_environment()));
+  const real::Environment environment = real::process_environment();
+  real::World world = real::join(real::identify(environment), real::patience_from(environment));
   try {
     const std::string told = command.run(world, {words.begin() + 1, words.end()});
     world.store->leave(world.patience.finish);
@@ -66,7 +67,7 @@ int main(int argc, char** argv) {
   } catch (const real::NoGpu& error) {
     // Once a machine: the others there would say the same, and where they would not, the store has told rank 0.
     if (real::identify(real::process_environment()).local_rank == 0) std::cerr << error.what() << '\n';
-    return real::kWorkerNoGpu;
+    return std::getenv(real::kSkipVariable) != nullptr ? real::kWorkerNoGpu : real::kWorkerDeviceFailed;
   } catch (const std::exception& error) {
     std::cerr << "error: " << error.what() << '\n';
     return real::kWorkerDeviceFailed;
