@@ -11,8 +11,17 @@
 namespace real {
 namespace {
 
+constexpr base::Seconds kBetweenReadings = base::ms(100);  // NVML's power is a mean over longer than that
+
+/// Bytes of the card that the pool does not hold. Before the pool has given anything back.
+std::int64_t beside(const DeviceFacts& device, const Pool* pool) {
+  const std::int64_t taken = static_cast<std::int64_t>(device.memory.si() - free_memory().si());
+  return taken - (pool != nullptr ? pool->reserved_peak() : 0);
+}
+
 struct Rank {
   World& world;
+  const DeviceFacts& device;
   GpuBackend& backend;
   Marks& marks;
   Executor& executor;
@@ -23,10 +32,13 @@ struct Rank {
     const StepResult result = executor.step();
     out.losses.push_back(result.loss);
     out.gradient_norms.push_back(result.gradient_norm);
+    if (out.losses.size() == 1) {
+      out.beside.first_step = beside(device, &backend.pool()) - out.beside.at_start - out.beside.communicators;
+    }
   }
 };
 
-void time_steps(Rank& rank, const Steps& steps) {
+void time_steps(Rank& rank, const Steps& steps, const ReadCard& read) {
   Pool& pool = rank.backend.pool();
   for (int i = 0; i < steps.warmup; ++i) {
     rank.step();
@@ -40,11 +52,13 @@ void time_steps(Rank& rank, const Steps& steps) {
     rank.backend.capture_next_step();
     rank.step();
   }
+  CardWatch watch(read, kBetweenReadings);
   for (int i = 0; i < steps.timed; ++i) {
     rank.world.store->barrier("step", rank.world.patience.message);
     steps.captured ? rank.backend.run_captured() : rank.step();
     rank.out.times.push_back(rank.backend.last_step());
   }
+  rank.out.condition = watch.end();
   rank.out.peak = pool.ledger().at_peak();
   rank.out.reserved = pool.reserved_peak();
 }
@@ -66,7 +80,7 @@ RankTrace record_step(Rank& rank, trace::Trace frame) {
 }  // namespace
 
 RankRun run_rank(World& world, const spec::Job& job, const plan::Plan& plan, const DeviceFacts& device,
-                 const Tokens& tokens, const Steps& steps) {
+                 const Tokens& tokens, const Steps& steps, const ReadCard& read) {
   const int self = world.identity.rank;
   const plan::Role& role = plan.roles[static_cast<std::size_t>(plan.axes.stage_of(self))];
   Marks marks(plan, role);
@@ -74,14 +88,16 @@ RankRun run_rank(World& world, const spec::Job& job, const plan::Plan& plan, con
   std::optional<Communicator> everyone;  // outside of what is tried: it goes when the others have been told
   std::optional<GpuBackend> made;
   try {
+    out.beside.at_start = beside(device, nullptr);
     everyone.emplace(world);
     GpuBackend& backend = made.emplace(world, device.index, *everyone, memberships(plan::Context(job), plan, self));
     backend.connect();
+    out.beside.communicators = beside(device, &backend.pool()) - out.beside.at_start;
     Executor executor(job, plan, self, backend, tokens, Settings{});
     backend.synchronize();
     backend.observe(&marks);
-    Rank rank{world, backend, marks, executor, out};
-    time_steps(rank, steps);
+    Rank rank{world, device, backend, marks, executor, out};
+    time_steps(rank, steps, read);
     if (steps.recorded) out.trace = record_step(rank, frame_of(plan, self, role.stage));
   } catch (const std::exception& error) {
     // Before the backend goes: that would wait for the others, who do not know yet.

@@ -70,7 +70,8 @@ std::vector<double> numbers_of(const Json& array) {
 }
 
 /// What a rank tells rank 0, as a value of the store.
-std::string told(const real::RankRun& run, const real::Condition& c) {
+std::string told(const real::RankRun& run) {
+  const real::Condition& c = run.condition;
   Json times = Json::array();
   for (const base::Seconds time : run.times) times.push_back(time.si());
   return Json{{"times", times},
@@ -80,7 +81,10 @@ std::string told(const real::RankRun& run, const real::Condition& c) {
               {"reserved", run.reserved},
               {"plain", run.plain_attention},
               {"one_by_one", run.experts_one_by_one},
-              {"condition", {c.gpu, c.sm_clock.si(), c.memory_clock.si(), c.power.si(), c.celsius, c.slowed_by}}}
+              {"beside", {run.beside.at_start, run.beside.communicators, run.beside.first_step}},
+              {"condition",
+               {c.gpu, c.sm_clock.si(), c.memory_clock.si(), c.power.si(), c.celsius, c.slowed_by,
+                c.lowest_sm_clock.si(), c.readings}}}
       .dump();
 }
 
@@ -96,7 +100,9 @@ real::Condition condition_of(const Json& c) {
           base::Hertz(c.at(2).get<double>()),
           base::Watts(c.at(3).get<double>()),
           c.at(4).get<int>(),
-          c.at(5).get<std::vector<std::string>>()};
+          c.at(5).get<std::vector<std::string>>(),
+          base::Hertz(c.at(6).get<double>()),
+          c.at(7).get<int>()};
 }
 
 /// Of the rank whose peak is highest.
@@ -105,7 +111,12 @@ void take_memory(int rank, const Json& of_rank, const plan::Plan& plan, real::Me
   const auto total = [](const auto& bytes) { return std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0}); };
   if (rank > 0 && total(peak) <= total(use.measured)) return;
   const plan::Role& role = plan.roles[static_cast<std::size_t>(plan.axes.stage_of(rank))];
-  use = {rank, peak, real::planned(plan, role).at_peak(), of_rank.at("reserved").get<std::int64_t>()};
+  const auto bytes = [&](std::size_t i) { return of_rank.at("beside").at(i).get<std::int64_t>(); };
+  use = {rank,
+         peak,
+         real::planned(plan, role).at_peak(),
+         of_rank.at("reserved").get<std::int64_t>(),
+         {bytes(0), bytes(1), bytes(2)}};
 }
 
 /// Reasons that no rank before this one had.
@@ -182,8 +193,10 @@ std::string run(real::World& world, const std::vector<std::string>& words) {
   const real::Nvml nvml;
   const real::Steps steps{options.warmup, options.steps, !options.trace.empty(), captured};
   const real::Tokens tokens = real::tokens_of(options.tokens, job.model.vocab, real::all_of(steps), plan.tokens);
-  const real::RankRun mine = real::run_rank(world, job, plan, device, tokens, steps);
-  const auto ranks = world.store->gather("run", told(mine, real::condition_of(device, nvml)), world.patience.message);
+  const real::RankRun mine =
+      real::run_rank(world, job, plan, device, tokens, steps, [&] { return real::condition_of(device, nvml); });
+  const auto ranks = world.store->gather("run", told(mine), world.patience.message);
+  std::vector<std::string> of_trace;
   if (mine.trace) {
     const trace::Trace trace = gather_traces(world, plan, *mine.trace);
     if (self == 0) write_file(options.trace, "--trace", real::write_trace(trace));

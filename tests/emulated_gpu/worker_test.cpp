@@ -84,6 +84,9 @@ TEST(Worker, TrainsAJobAsTheCpuDoesAndRecordsAStepThatAlignsWithThePrediction) {
   expect_near(measured, cpu, 3);
   const json& memory = measured["memory"];
   EXPECT_GE(memory["reserved_bytes"], memory["peak_bytes"]);
+  EXPECT_TRUE(memory["beside"]["communicators_bytes"].is_number_integer());
+  EXPECT_GE(measured["conditions"][0]["readings"], 1);
+  EXPECT_EQ(measured["conditions"][0]["sm_clock_low_hz"], 1e9);
   EXPECT_THAT(content_of(page), HasSubstr("<section id=\"losses\""));
 
   const Answer against = forerun("explain " + job + " --against " + trace);
