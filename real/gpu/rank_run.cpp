@@ -6,11 +6,13 @@
 
 #include "real/gpu/gpu_backend.h"
 #include "real/gpu/marks.h"
+#include "real/launch/clock_offset.h"
 #include "real/trace/measured.h"
 
 namespace real {
 namespace {
 
+constexpr Channel kClocks = (1 << 20) + 1;                 // above the Plan's, beside the worker's
 constexpr base::Seconds kBetweenReadings = base::ms(100);  // NVML's power is a mean over longer than that
 
 /// Bytes of the card that the pool does not hold. Before the pool has given anything back.
@@ -68,13 +70,16 @@ RankTrace record_step(Rank& rank, trace::Trace frame) {
   rank.marks.start_owning();
   rank.executor.step();  // the first one under a profiler is slow
   collector.take();
+  const HostClock clock = host_clock();
+  const ClockOffset before = clock_offset(rank.world, kClocks, clock);
   rank.world.store->barrier("recorded step", rank.world.patience.message);
   rank.executor.step();
   rank.marks.stop_owning();
+  const ClockOffset offset = between(before, clock_offset(rank.world, kClocks, clock));
   const Records records = without_outsiders(collector.take());
   std::uint64_t start = 0;
   if (!records.device.empty()) start = std::ranges::min_element(records.device, {}, &DeviceRecord::start_ns)->start_ns;
-  return {start, measured(records, rank.marks.launched(), std::move(frame))};
+  return {start, measured(records, rank.marks.launched(), std::move(frame)), offset.ns, offset.uncertainty_ns};
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // real/worker/run.cpp -- forerun-worker run JOB [--set PATH=VALUE]... [--steps N] [--warmup N] [--tokens FILE]
 // [--json FILE] [--trace FILE]: trains a job on GPUs for a few steps and says what they took. The trace's file is for
-// forerun, which makes a timeline of it. SPDX-License-Identifier: Apache-2.0
+// forerun: `measure` makes a timeline of it, `explain --against` and `validate --measured` read it.
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,11 +10,13 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <sstream>
 
 #include "core/base/fault.h"
 #include "core/config/catalogue.h"
 #include "core/config/job_reader.h"
 #include "core/plan/build.h"
+#include "core/plan/facts.h"
 #include "real/cuda/communicator.h"
 #include "real/cupti/collector.h"
 #include "real/executor/token_file.h"
@@ -152,9 +155,10 @@ real::Measurement measurement_of(const spec::Job& job, const plan::Plan& plan, c
 }
 
 /// The first rank of each role sends its trace to rank 0, which returns all as one.
-trace::Trace gather_traces(real::World& world, const plan::Plan& plan, const real::RankTrace& mine) {
+real::JoinedTrace gather_traces(real::World& world, const plan::Plan& plan, const real::RankTrace& mine) {
   const auto blob = [](const real::RankTrace& trace) {
-    const std::string text = std::to_string(trace.start_ns) + '\n' + real::write_trace(trace.trace);
+    const std::string text = fmt::format("{} {} {}\n", trace.start_ns, trace.offset_ns, trace.uncertainty_ns) +
+                             real::write_trace(trace.trace);
     const auto* first = reinterpret_cast<const std::byte*>(text.data());
     return real::Blob(first, first + text.size());
   };
@@ -165,9 +169,11 @@ trace::Trace gather_traces(real::World& world, const plan::Plan& plan, const rea
     const real::Blob bytes = world.transport->receive(role.first_rank, kTraces, world.patience.message);
     const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     const std::size_t line = text.find('\n');
-    all.push_back({std::stoull(text.substr(0, line)), real::read_trace(text.substr(line + 1))});
+    real::RankTrace& one = all.emplace_back();
+    std::istringstream(text.substr(0, line)) >> one.start_ns >> one.offset_ns >> one.uncertainty_ns;
+    one.trace = real::read_trace(text.substr(line + 1));
   }
-  return world.identity.rank == 0 ? real::joined(std::move(all)) : trace::Trace{};
+  return world.identity.rank == 0 ? real::joined(std::move(all)) : real::JoinedTrace{};
 }
 
 std::string run(real::World& world, const std::vector<std::string>& words) {
@@ -198,8 +204,11 @@ std::string run(real::World& world, const std::vector<std::string>& words) {
   const auto ranks = world.store->gather("run", told(mine), world.patience.message);
   std::vector<std::string> of_trace;
   if (mine.trace) {
-    const trace::Trace trace = gather_traces(world, plan, *mine.trace);
-    if (self == 0) write_file(options.trace, "--trace", real::write_trace(trace));
+    real::JoinedTrace all = gather_traces(world, plan, *mine.trace);
+    of_trace = all.notes;
+    const trace::Recorded recorded{"gpu", plan::facts_of(job), std::move(all.notes), std::move(all.trace),
+                                   plan::work_kinds_of(plan)};
+    if (self == 0) write_file(options.trace, "--trace", real::write_recorded(recorded));
   }
   if (self != 0) return "";
   real::Measurement m = measurement_of(job, plan, ranks);
@@ -209,7 +218,9 @@ std::string run(real::World& world, const std::vector<std::string>& words) {
   m.shares_cards = shared;
   if (options.json == "-") return real::json(m);
   if (!options.json.empty()) write_file(options.json, "--json", real::json(m));
-  return real::text(m);
+  std::string out = real::text(m);
+  for (const std::string& note : of_trace) out += fmt::format("trace       {}\n", note);
+  return out;
 }
 
 }  // namespace
