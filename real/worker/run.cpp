@@ -28,6 +28,7 @@
 #include "real/memory/planned.h"
 #include "real/trace/trace_file.h"
 #include "real/worker/command.h"
+#include "real/worker/intentions.h"
 #include "real/worker/run_options.h"
 
 namespace worker {
@@ -193,6 +194,7 @@ std::string run(real::World& world, const std::vector<std::string>& words) {
   }
   if (!options.trace.empty()) real::expect_no_other_profiler();  // or it would be told when all steps are done
   const real::Watchdog watchdog(world);
+  real::expect_agreement(world, intentions_of(job, plan, options));
   const real::DeviceFacts device = real::facts(world.identity.local_rank % real::device_count());
   const bool shared = real::pose_as_machines_if_cards_are_shared(world, device.uuid);
   const real::CurrentDevice current(device.index);
