@@ -8,6 +8,7 @@
 
 #include "core/base/fault.h"
 #include "real/cuda/communicator.h"
+#include "real/gpu/bench/collectives.h"
 #include "real/gpu/gpu_backend.h"
 #include "real/gpu/rank_run.h"
 #include "tests/emulated_gpu/device.h"
@@ -134,6 +135,39 @@ TEST(GpuBackend, GivesUpACapturedStepWhoseRunWaitsForARankThatIsGone) {
   EXPECT_EQ(said[1], "has had enough");
   EXPECT_THAT(said[0], testing::HasSubstr("rank 1 gave up: has had enough"));
   EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(50));  // a GPU on which nothing moves: 60
+}
+
+// Both ranks have called; nothing comes through.
+TEST(Collectives, OneThatNeverEndsIsGivenUpAndNamed) {
+  setenv("FORERUN_EMULATED_DEAF", "1", 1);
+  const auto said = on_two_ranks([](real::World& world) {
+    real::Collectives collectives(world);
+    world.patience.join = base::ms(200);
+    const real::Stream stream;
+    real::Arena arena(base::GiB(1), stream);
+    if (world.identity.rank == 1) return collectives.follow(arena, stream);
+    collectives.timed({real::CollectiveShape::Op::all_gather, 1024, 2}, arena, stream, base::s(1));
+  });
+  unsetenv("FORERUN_EMULATED_DEAF");
+  for (const std::string& one : said) EXPECT_THAT(one, testing::HasSubstr("did not end within"));
+  EXPECT_THAT(said[0], testing::HasSubstr("NCCL_P2P_DISABLE=1"));
+}
+
+// Else a follower would take rank 0 for lost while it times kernels of its own.
+TEST(Collectives, WhoFollowsIsToldToKeepWaiting) {
+  const auto said = on_two_ranks([](real::World& world) {
+    world.patience.message = base::s(1);
+    real::Collectives collectives(world, base::ms(300));
+    const real::Stream stream;
+    real::Arena arena(base::GiB(1), stream);
+    if (world.identity.rank == 1) return collectives.follow(arena, stream);
+    for (int i = 0; i < 20; ++i) {  // 2 s
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      collectives.keep_waiting();
+    }
+    collectives.end();
+  });
+  EXPECT_THAT(said, testing::Each(""));
 }
 
 }  // namespace

@@ -18,9 +18,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kTogether = 5;                     // back to back in a repetition, as nccl-tests has them
-constexpr base::Seconds kSilence = base::s(60);  // of rank 0, between points that need no others
-constexpr double kMostOfExpected = 100;          // a network of 1 GB/s where 100 are thought of
+constexpr int kTogether = 5;             // back to back in a repetition, as nccl-tests has them
+constexpr double kMostOfExpected = 100;  // a network of 1 GB/s where 100 are thought of
 constexpr const char *kEnd = "end", *kWait = "wait";
 
 /// Buffers of a rank: `bytes` each, whatever part of them the collective uses.
@@ -66,7 +65,7 @@ void enqueue(const CollectiveShape& s, const Buffers& b, const Communicator& gro
 
 }  // namespace
 
-Collectives::Collectives(const World& world)
+Collectives::Collectives(const World& world, base::Seconds silence)
     : world_(world),
       everyone_(world),
       waiter_(
@@ -75,7 +74,8 @@ Collectives::Collectives(const World& world)
             for (const auto& [key, group] : groups_) group.check_async();
           },
           [this] { give_up(); }),
-      silent_until_(Deadline::in(kSilence)) {
+      silence_(silence),
+      silent_until_(Deadline::in(silence)) {
   const Identity& me = world.identity;
   const int gpus = me.local_world, node = me.rank / gpus;
   const auto join = [&](int nodes, int of_each) {
@@ -92,7 +92,7 @@ Collectives::Collectives(const World& world)
 
 void Collectives::tell(const std::string& what) {
   world_.store->set("calibrate " + std::to_string(told_++), what);
-  silent_until_ = Deadline::in(kSilence);
+  silent_until_ = Deadline::in(silence_);
 }
 
 std::vector<base::Seconds> Collectives::timed(const CollectiveShape& s, Arena& arena, const Stream& stream,
@@ -131,11 +131,11 @@ void Collectives::give_up() {
   abort(everyone_);
 }
 
-/// Rank 0 speaks once a minute, or once a point of its own, which takes seconds.
+/// Rank 0 speaks that often, but for the point that it is at, which takes seconds.
 void Collectives::follow(Arena& arena, const Stream& stream) {
   for (;;) {
     const std::string told =
-        world_.store->get("calibrate " + std::to_string(told_++), kSilence + world_.patience.message);
+        world_.store->get("calibrate " + std::to_string(told_++), silence_ + world_.patience.message);
     if (told == kEnd) return;
     if (told == kWait) continue;
     const Json point = Json::parse(told);

@@ -18,7 +18,8 @@ namespace real {
 /// others call follow(), which returns behind end().
 class Collectives {
  public:
-  explicit Collectives(const World&);
+  /// `silence`: how long rank 0 may time what needs no others without a word to them.
+  explicit Collectives(const World&, base::Seconds silence = base::s(60));
 
   /// Throws base::DeviceError before any rank has begun where the group does not exist or the bytes do not fit.
   std::vector<base::Seconds> timed(const CollectiveShape&, Arena&, const Stream&, base::Seconds most);
@@ -37,6 +38,7 @@ class Collectives {
   Communicator everyone_;
   std::map<std::pair<int, int>, Communicator> groups_;  // by ranks and nodes; of this rank's groups
   Waiter waiter_;
+  base::Seconds silence_;
   Deadline silent_until_;
   static constexpr int kFewest = 3;  // repetitions
   int told_ = 0;
