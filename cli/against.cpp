@@ -2,13 +2,17 @@
 #include "cli/against.h"
 #include "cli/number.h"
 
+#include <istream>
+#include <iterator>
 #include <limits>
 #include <optional>
 
 #include "core/base/fault.h"
+#include "core/config/gzip_stream.h"
 #include "core/config/recorded_step.h"
 #include "core/plan/build.h"
-#include "core/plan/family.h"
+#include "core/plan/facts.h"
+#include "real/trace/trace_file.h"
 #include "sim/against/difference.h"
 #include "sim/against/job_facts.h"
 #include "sim/analysis/title.h"
@@ -43,15 +47,25 @@ result::StepDifference difference(const trace::Recorded& predicted, const trace:
   }
 }
 
+/// Of a launcher's ranks (forerun-worker run --trace), which know no prediction, or as config::read_step() has it.
+config::RecordedFile step_in(const std::string& file) {
+  config::GzipBuffer buffer(file);
+  std::istream in(&buffer);
+  std::string text(real::kRecordedBegins.size(), '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (text != real::kRecordedBegins) return config::read_step(file);
+  text.append(std::istreambuf_iterator<char>(in), {});
+  if (!buffer.sound()) refuse({{"TRACE", "the packed file is broken or ends early", "fetch or write it again"}}, file);
+  return {real::read_recorded(text, file), {}};
+}
+
 /// As a timeline has it beside the recorded one.
 trace::Recorded predicted_step(const spec::Job& job) {
   trace::Recorded out;
   out.source = "simulator";
-  out.facts = sim::facts_of(job);
+  out.facts = plan::facts_of(job);
   out.trace = sim::predict(job).trace;
-  for (const plan::Work& work : plan::build(job).works) {
-    out.kinds.push_back({plan::family_of(work), plan::members_of(work)});
-  }
+  out.kinds = plan::work_kinds_of(plan::build(job));
   return out;
 }
 
@@ -59,7 +73,7 @@ trace::Recorded predicted_step(const spec::Job& job) {
 
 Against held_against(const spec::Job& job, const Arguments& args, const std::string& option) {
   const std::string file = args.get(option);
-  trace::Recorded measured = config::read_step(file).measured;
+  trace::Recorded measured = step_in(file).measured;
   trace::Recorded predicted = predicted_step(job);
   if (auto faults = sim::conflicts(predicted.facts, measured.facts); !faults.empty()) refuse(std::move(faults), file);
   for (std::string& doubt : sim::doubts(job, measured)) measured.notes.push_back(std::move(doubt));
@@ -74,7 +88,7 @@ Against held_against(const spec::Job& job, const Arguments& args, const std::str
 
 Against held_against_own(const Arguments& args, const std::string& option) {
   const std::string file = args.get(option);
-  config::RecordedFile read = config::read_step(file);
+  config::RecordedFile read = step_in(file);
   if (!read.predicted) {
     refuse({{"JOB", "is missing, and the trace holds no prediction", "name the job that was measured", {}}}, file);
   }
@@ -82,10 +96,8 @@ Against held_against_own(const Arguments& args, const std::string& option) {
   return {std::move(*read.predicted), std::move(read.measured), std::move(told)};
 }
 
-Against held_against(const spec::Job& job, trace::Trace recorded, const std::string& source) {
+Against held_against(const spec::Job& job, trace::Recorded measured) {
   trace::Recorded predicted = predicted_step(job);
-  trace::Recorded measured{source, predicted.facts, {}, std::move(recorded), predicted.kinds};
-  if (source == "cpu") measured.notes.push_back("recorded on a CPU: its times say nothing of a GPU");
   result::StepDifference told = sim::difference(predicted, measured);
   told.job = sim::title(job);
   return {std::move(predicted), std::move(measured), std::move(told)};

@@ -8,7 +8,6 @@
 #include "core/result/difference.h"
 #include "core/spec/job.h"
 #include "core/trace/recorded.h"
-#include "core/trace/trace.h"
 
 namespace cli {
 
@@ -25,7 +24,7 @@ Against held_against(const spec::Job&, const Arguments&, const std::string& opti
 /// The same for the prediction that the file itself holds.
 Against held_against_own(const Arguments&, const std::string& option);
 
-/// A step that was recorded just now by `source`: gpu, cpu.
-Against held_against(const spec::Job&, trace::Trace recorded, const std::string& source);
+/// A step of this job that was recorded just now.
+Against held_against(const spec::Job&, trace::Recorded measured);
 
 }  // namespace cli

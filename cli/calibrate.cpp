@@ -19,6 +19,7 @@
 #include "core/config/collective_places.h"
 #include "core/config/measured_kernels.h"
 #include "core/config/network_calibration_writer.h"
+#include "real/calibrate/drive.h"
 #include "reports/kernel_calibration.h"
 #include "sim/calibrate/calibrate.h"
 #include "sim/calibrate/host_terms.h"
@@ -160,7 +161,19 @@ int from_data(const Arguments& args) {
   return kAnswered;
 }
 
+/// Needs no GPU, and fits no curve: a node's file has what drives do.
+int time_drives(const Arguments& args) {
+  for (const char* option : {"--minutes", "--gpus", "--node", "--fabric", "--resume", "--from-data", "--gpu", "--out",
+                             "--residuals", "--json"}) {
+    if (args.has(option)) throw base::InputError({{option, "stands beside --drive", "time drives by themselves", {}}});
+  }
+  const std::string folder = args.get("--drive");
+  print(real::text(real::drive_rates(folder), folder));
+  return kAnswered;
+}
+
 int run_calibrate(const Arguments& args) {
+  if (args.has("--drive")) return time_drives(args);
   if (args.has("--from-data")) {
     for (const char* option : {"--minutes", "--gpus", "--node", "--fabric", "--resume"}) {
       if (args.has(option)) throw base::InputError({{option, "belongs to timing GPUs", "leave --from-data out", {}}});
@@ -187,6 +200,8 @@ const Command calibrate{
                  "what joins several nodes, where their points are fitted; the node's own unless given", false,
                  "<fabrics> <files>"},
                 {"--resume", "FILE", "go on with the points of a run before; --minutes 0 only fits to them"},
+                {"--drive", "DIR",
+                 "what the drives behind this folder write and read, 10 s each way: a node's nvme; needs no GPU"},
                 {"--from-data", "PATH",
                  "a table of measured kernels or collectives (.csv, .jsonl, or either packed as .gz); repeatable", true,
                  "<files>"},

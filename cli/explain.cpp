@@ -1,5 +1,5 @@
 // cli/explain.cpp -- forerun explain [JOB] [flags] [--sensitivity | --what-if CHANGES | --against TRACE [--rank N]]
-// [--json FILE] [--csv FILE] [--html FILE]
+// [--json FILE] [--csv FILE] [--html FILE] [--trace FILE]
 // SPDX-License-Identifier: Apache-2.0
 #include <ostream>
 #include <string>
@@ -11,6 +11,7 @@
 #include "cli/exit_code.h"
 #include "cli/html.h"
 #include "cli/job_flags.h"
+#include "cli/measure_job.h"
 #include "cli/measured_page.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
@@ -30,7 +31,7 @@ namespace cli {
 namespace {
 
 const char kWhatIf[] = "--what-if", kAgainst[] = "--against";
-constexpr std::initializer_list<const char*> kFiles{"--json", "--csv", "--html"};
+constexpr std::initializer_list<const char*> kFiles{"--json", "--csv", "--html", "--trace"};
 
 void refuse_what_excludes(const Arguments& args) {
   std::vector<base::Fault> faults;
@@ -45,7 +46,7 @@ void refuse_what_excludes(const Arguments& args) {
   if (args.has("--csv") && !args.has("--sensitivity") && !args.has(kAgainst)) {
     faults.push_back({"--csv", "is of --sensitivity and --against alone", "add one of them, or write --json FILE", {}});
   }
-  for (const char* option : {"--rank", "--html"}) {
+  for (const char* option : {"--rank", "--html", "--trace"}) {
     if (!args.has(option) || args.has(kAgainst)) continue;
     faults.push_back({option, "is of --against alone", "add --against TRACE", {}});
   }
@@ -77,6 +78,7 @@ int run_against(const spec::Job& job, const Arguments& args) {
   const Against against = held_against(job, args, kAgainst);
   tell_table(against.difference, args);
   write_measured_page({nullptr, nullptr, &against, "explain"}, args);
+  write_timeline(against, args);
   tell(against.difference, args);
   return kAnswered;
 }
@@ -121,12 +123,14 @@ const Command explain{
           "nic pcie host nvme oversubscription launch, and every input of --sensitivity",
           true},
          {kAgainst, "TRACE",
-          "where the step differs from a recorded one: of measure --trace, or of PyTorch's profiler"},
+          "where the step differs from a recorded one: of measure --trace, forerun-worker run --trace or PyTorch's "
+          "profiler"},
          {"--rank", "N", "--against: this rank of the recorded step; the busiest when not given"},
          {"--json", "FILE", "write the result (docs/explain.md); - prints only it"},
          {"--csv", "FILE", "write the inputs of --sensitivity, or the operators of --against; - prints only it"},
-         {"--html", "FILE",
-          "--against: write a page with charts that opens offline (docs/html.md); - prints only it"}}),
+         {"--html", "FILE", "--against: write a page with charts that opens offline (docs/html.md); - prints only it"},
+         {"--trace", "FILE",
+          "--against: write prediction and record as one timeline for ui.perfetto.dev; - prints only it"}}),
     .notes = job_notes() +
              "\nexit codes: 0 answered, 1 the step does not fit into memory (not of --against: the "
              "step was run), 2 the input is wrong (of several changes behind --what-if, any; the others are "

@@ -84,7 +84,7 @@ MeasuredJob measured_job(const Arguments& arguments, int gpus_given) {
 
 void write_recorded(const MeasuredJob& measured, const Arguments& arguments) {
   if (measured.recorded.empty()) return;
-  const Against against = held_against(measured.job, real::read_trace(taken(measured.recorded)), "gpu");
+  const Against against = held_against(measured.job, real::read_recorded(taken(measured.recorded), measured.recorded));
   write_timeline(against, arguments);
   if (measured.result.empty()) return;
   const result::MeasuredRun run =

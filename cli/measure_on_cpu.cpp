@@ -17,6 +17,7 @@
 #include "core/base/fault.h"
 #include "core/config/catalogue.h"
 #include "core/plan/build.h"
+#include "core/plan/facts.h"
 #include "core/spec/parameters.h"
 #include "real/cpu/train.h"
 #include "real/executor/token_file.h"
@@ -82,7 +83,11 @@ int measure_on_cpu(const Arguments& arguments) {
     write_to(arguments.get("--json"), "--json", [&](std::ostream& out) { out << reports::training_run_json(run); });
   }
   if (trained.trace) {
-    const Against against = held_against(job, *trained.trace, "cpu");
+    const Against against = held_against(job, {"cpu",
+                                               plan::facts_of(job),
+                                               {"recorded on a CPU: its times say nothing of a GPU"},
+                                               *trained.trace,
+                                               plan::work_kinds_of(plan)});
     write_timeline(against, arguments);
     const result::MeasuredRun told = run_on_cpu(run, trained.memory);
     write_measured_page({&job, &told, &against, "measure"}, arguments);

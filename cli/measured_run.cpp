@@ -41,12 +41,15 @@ result::MeasuredTime time_of(const Json& in) {
 }
 
 result::MeasuredCard card_of(const Json& in) {
+  // Null where the driver does not tell it: of a slice of a card, say.
+  const auto told = [&](const char* key) { return in.at(key).is_null() ? 0 : in.at(key).get<double>(); };
   return {in.at("gpu").get<std::string>(),
-          in.at("sm_clock_hz").get<double>(),
-          in.at("memory_clock_hz").get<double>(),
-          in.at("power_w").get<double>(),
-          in.at("celsius").get<int>(),
-          in.at("slowed_by").get<std::vector<std::string>>()};
+          told("sm_clock_hz"),
+          told("memory_clock_hz"),
+          told("power_w"),
+          static_cast<int>(told("celsius")),
+          in.at("slowed_by").get<std::vector<std::string>>(),
+          told("sm_clock_low_hz")};
 }
 
 result::MeasuredRun read(const Json& in) {

@@ -20,6 +20,8 @@ if(FORERUN_HAVE_WORKER)
   add_test(NAME WorkerSmoke COMMAND forerun-worker --smoke)
   # A minute of points. Which of them are void, the file says.
   add_test(NAME WorkerCalibrate COMMAND sh -c "rm -f calibrate.points.jsonl; exec $<TARGET_FILE:forerun-worker> calibrate calibrate.points.jsonl --seconds 60 --date 2026-01-01")
-  set_tests_properties(WorkerSmoke WorkerCalibrate PROPERTIES SKIP_RETURN_CODE 77 LABELS gpu)
+  set_tests_properties(WorkerSmoke WorkerCalibrate PROPERTIES SKIP_RETURN_CODE 77 LABELS gpu ENVIRONMENT FORERUN_SKIP_WITHOUT_GPU=1)
+  # A launcher is told that a run without a GPU has failed.
+  add_test(NAME WorkerWithoutGpu COMMAND sh -c "$<TARGET_FILE:forerun-worker> --smoke; status=$?; test $status = 0 || test $status = 3")
   add_dependencies(forerun_tests forerun-worker)   # tests/cli/measure_test.cpp runs it through forerun
 endif()

@@ -26,12 +26,13 @@ struct MeasuredMemory {
   std::int64_t reserved_bytes = 0;  // that the driver gave the pool; 0: there is no driver
 };
 
-/// A card when the last step had ended.
+/// A card while steps were timed: median clocks, mean power, the highest temperature. 0: the driver does not tell it.
 struct MeasuredCard {
   std::string gpu;
   double sm_clock_hz = 0, memory_clock_hz = 0, power_w = 0;
   int celsius = 0;
   std::vector<std::string> slowed_by;
+  double lowest_sm_clock_hz = 0;
 };
 
 struct MeasuredRun {

@@ -122,6 +122,15 @@ Shapes interference_anchors() {
   return out;
 }
 
+/// As nccl-tests rounds them: NCCL moves shares that do not begin at a multiple of 16 bytes by slower loads, as
+/// nobody's step has them.
+std::int64_t in_whole_shares(CollectiveShape::Op op, std::int64_t bytes, int ranks) {
+  using Op = CollectiveShape::Op;
+  const bool shared = op == Op::all_gather || op == Op::reduce_scatter || op == Op::all_to_all;
+  const std::int64_t whole = shared ? std::int64_t{16} * ranks : 16;
+  return bytes / whole * whole;
+}
+
 /// Sizes as nccl-tests sweeps them, every second doubling first.
 void sweep(Shapes& out, int ranks, int nodes, int first_doubling) {
   for (std::size_t i = 0; i < kCollectiveOps.size(); ++i) {
@@ -130,7 +139,8 @@ void sweep(Shapes& out, int ranks, int nodes, int first_doubling) {
     // takes.
     if (op == CollectiveShape::Op::send && nodes > 1 && ranks > 2) continue;
     for (int doubling = first_doubling; doubling <= 30; doubling += 2) {
-      out.push_back(CollectiveShape{op, std::int64_t{1} << doubling, ranks, nodes});
+      const std::int64_t bytes = in_whole_shares(op, std::int64_t{1} << doubling, ranks);
+      if (bytes > 0) out.push_back(CollectiveShape{op, bytes, ranks, nodes});
     }
   }
 }

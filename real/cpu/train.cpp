@@ -89,7 +89,7 @@ Trained train_on_cpu(const spec::Job& job, const plan::Plan& plan, const Tokens&
   if (first) std::rethrow_exception(first);
   std::vector<RankTrace> all;
   for (auto& [role, trace] : traces) all.push_back(std::move(trace));
-  if (!all.empty()) out.trace = joined(std::move(all));
+  if (!all.empty()) out.trace = joined(std::move(all)).trace;
   return out;
 }
 

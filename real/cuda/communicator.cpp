@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <set>
 #include <string>
 
@@ -33,7 +34,8 @@ Communicator::Communicator(const World& world) : world_(&world) {
 Communicator::~Communicator() {
   if (!comm_) return;
   ncclResult_t state = ncclSuccess;
-  const bool sound = ncclCommGetAsyncError(comm_, &state) == ncclSuccess && state == ncclSuccess;
+  const bool failing = std::uncaught_exceptions() > 0;  // the others may know of nothing yet
+  const bool sound = !failing && ncclCommGetAsyncError(comm_, &state) == ncclSuccess && state == ncclSuccess;
   const HostCall::Scope held(*world_->call, sound ? "ncclCommDestroy" : "ncclCommAbort", world_->patience.finish);
   sound ? ncclCommDestroy(comm_) : ncclCommAbort(comm_);
 }

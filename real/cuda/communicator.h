@@ -25,7 +25,8 @@ class Communicator {
     std::swap(comm_, other.comm_);
     return *this;
   }
-  /// Frees without waiting for others when one of them was lost: NCCL would wait for ever.
+  /// Frees without waiting for others when one of them was lost, or what went wrong here unwinds the stack: NCCL would
+  /// wait for ever.
   ~Communicator();
 
   /// The group of ranks that give the same `color`, ordered by `key`; none for those that give no color. Every rank of

@@ -29,6 +29,7 @@ void GpuBackend::end_capture() {
 }
 
 void GpuBackend::run_captured() {
+  const HostCall::Scope held(*world_.call, "cudaGraphLaunch", world_.patience.message);
   step_begin_.record(stream());
   graph_->run([this] { host_waits(); });
   step_end_.record(stream());

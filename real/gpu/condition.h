@@ -9,7 +9,7 @@ namespace real {
 
 inline Condition condition_of(const DeviceFacts& device, const Nvml& nvml) {
   const Reading now = nvml.read(device.pci_bus_id);
-  return {device.name, now.sm_clock, now.memory_clock, now.power, now.celsius, now.slowed_by};
+  return {device.name, now.sm_clock, now.memory_clock, now.power, now.celsius, now.slowed_by, now.sm_clock};
 }
 
 }  // namespace real

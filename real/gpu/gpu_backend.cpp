@@ -26,20 +26,28 @@ GpuBackend::GpuBackend(const World& world, int device, const Communicator& every
           [this] { give_up(); }) {
   pool_.when_full({[this] { return recycler_.wait_for_oldest([this](const Event& event) { waiter_.until(event); }); },
                    [this] { wait_for_all(); }});
-  matmuls();  // compute's workspace: no memory is asked of the driver in a step, which would wait for the device
-  for (const Membership& one : memberships_) communicators_.push_back(everyone.split(one.color, one.key));
+  try {
+    matmuls();  // compute's workspace: no memory is asked of the driver in a step, which would wait for the device
+    for (const Membership& one : memberships_) communicators_.push_back(everyone.split(one.color, one.key));
+  } catch (const std::exception& error) {
+    waiter_.give_up(error);  // or freeing those that are there would wait for ranks that know of nothing
+    throw;
+  }
 }
 
 /// What a failure left under way still uses what goes now, on any stream; give_up() has ended what waits for others.
 GpuBackend::~GpuBackend() {
+  held_.reset();
+  const HostCall::Scope held(*world_.call, "cudaDeviceSynchronize", world_.patience.finish);
   cudaDeviceSynchronize();
   indices_.clear();
   recycler_.clear();
 }
 
 /// Each on a thread of its own: ending one waits for its kernels, which may lie behind those of another that wait for a
-/// rank that is gone.
+/// rank that is gone. Graphs go before, as far as they do not run: NCCL ends no communicator that one of them holds.
 void GpuBackend::give_up() {
+  if (graph_) graph_->give_up();
   std::vector<std::jthread> threads;
   for (auto& one : communicators_) {
     if (!one) continue;
@@ -64,6 +72,7 @@ void GpuBackend::begin_step() {
 
 void GpuBackend::begin(plan::Stream stream, std::span<const plan::EventId> waits) {
   end_operator();
+  held_.emplace(*world_.call, "a call into CUDA", world_.patience.message);
   if (between_steps_) begin_step();
   current_ = stream;
   if (capturing_) graph_->enter(stream);
@@ -79,6 +88,7 @@ void GpuBackend::begin(plan::Stream stream, std::span<const plan::EventId> waits
 }
 
 void GpuBackend::end_operator() {
+  held_.reset();
   if (!between_steps_ && observer_ != nullptr) observer_->ended(operators_, launched_);
 }
 
@@ -95,6 +105,7 @@ void GpuBackend::host_waits() {
 
 void GpuBackend::synchronize() {
   end_operator();
+  const HostCall::Scope held(*world_.call, "a call into CUDA", world_.patience.message);
   current_ = plan::Stream::compute;
   if (capturing_) return end_capture();
   for (std::size_t s = 0; s < streams_.size(); ++s) {

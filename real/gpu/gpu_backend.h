@@ -61,7 +61,8 @@ class GpuBackend final : public Backend {
   void run_captured();
   /// Uses every channel once, in one order on all ranks: before the first step. Throws what NCCL says.
   void connect();
-  /// Ends what this rank has under way with others: one of them is gone, or this one. Good for nothing afterwards.
+  /// Ends what this rank has under way with others: one of them is gone, or this one. Good for nothing afterwards; a
+  /// second time is nothing.
   void give_up();
   /// From the first operator behind a synchronize() to the end of all, by the device's clock.
   base::Seconds last_step() const { return last_step_; }
@@ -259,7 +260,7 @@ class GpuBackend final : public Backend {
   std::vector<Membership> memberships_;
   std::vector<std::optional<Communicator>> communicators_;  // by channel
   Waiter waiter_;
-  Staging staging_;
+  Staging staging_{waiter_};
   std::optional<PinnedBuffer> landing_;  // of what the host reads
   IndexCache indices_;
   struct Matmuls {
@@ -280,8 +281,9 @@ class GpuBackend final : public Backend {
 
   plan::Stream current_ = plan::Stream::compute;
   bool between_steps_ = true;
-  std::uint64_t operators_ = 0;  // begun since the last synchronize()
-  bool launched_ = false;        // by the operator begun last
+  std::uint64_t operators_ = 0;          // begun since the last synchronize()
+  bool launched_ = false;                // by the operator begun last
+  std::optional<HostCall::Scope> held_;  // by the operator begun last: any call of it may wait for the device
 };
 
 template <class Launch>

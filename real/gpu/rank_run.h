@@ -8,6 +8,7 @@
 
 #include "real/cuda/device.h"
 #include "real/executor/executor.h"
+#include "real/gpu/card_watch.h"
 #include "real/launch/world.h"
 #include "real/measure/stages.h"
 #include "real/measure/step_times.h"
@@ -26,6 +27,8 @@ struct RankRun {
   std::vector<double> losses, gradient_norms;  // of those and of the warm-up; captured: of that and the captured one
   Ledger::ByCategory peak{};                   // of the timed steps
   std::int64_t reserved = 0;
+  MemoryBeside beside;
+  Condition condition;  // while steps were timed
   std::vector<std::string> plain_attention, experts_one_by_one;
   std::optional<RankTrace> trace;
 };
@@ -35,7 +38,9 @@ constexpr int all_of(const Steps& s) { return s.warmup + s.timed + (s.recorded ?
 
 /// All ranks of the Plan at the same time, each on its device, which is current. Timed steps begin together and are
 /// recorded by nobody, since recording costs the host time at each launch; the recorded step comes behind them.
+/// `read` tells of the card; without it nothing is known of that.
 /// Throws base::DeviceError: a rank was lost, memory does not suffice, the record is void.
-RankRun run_rank(World&, const spec::Job&, const plan::Plan&, const DeviceFacts&, const Tokens&, const Steps&);
+RankRun run_rank(World&, const spec::Job&, const plan::Plan&, const DeviceFacts&, const Tokens&, const Steps&,
+                 const ReadCard& read = {});
 
 }  // namespace real

@@ -17,7 +17,7 @@ void* Staging::begin(std::size_t bytes) {
   }
   if (first_sent != nullptr && (slots_.size() >= kSlots || cudaEventQuery(first_sent->copied.get()) == cudaSuccess)) {
     open_ = first_sent;
-    open_->copied.synchronize();
+    waiter_.until(open_->copied);
   } else {
     const std::size_t size = std::bit_ceil(std::max(bytes, kLeast));
     open_ = slots_.emplace_back(std::make_unique<Slot>(size)).get();

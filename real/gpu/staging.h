@@ -8,12 +8,16 @@
 #include <vector>
 
 #include "real/cuda/pool.h"
+#include "real/gpu/waiter.h"
 
 namespace real {
 
 class Staging {
  public:
   static constexpr std::size_t kMost = std::size_t{64} << 20;  // bytes of one piece
+
+  /// `waiter` outlives it.
+  explicit Staging(const Waiter& waiter) : waiter_(waiter) {}
 
   /// Where the host writes up to kMost `bytes`; what was there before has been copied. May wait for an earlier copy.
   void* begin(std::size_t bytes);
@@ -30,6 +34,7 @@ class Staging {
   static constexpr std::size_t kLeast = std::size_t{64} << 10;  // so that small pieces share slots
   static constexpr std::size_t kSlots = 32;  // on their way at once; more only where none of them is large enough
 
+  const Waiter& waiter_;
   std::vector<std::unique_ptr<Slot>> slots_;
   Slot* open_ = nullptr;
   std::uint64_t sent_ = 0;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "real/gpu/step_graph.h"
 
+#include <utility>
+
 namespace real {
 
 StepGraph::StepGraph(const Streams& streams, Pool& pool, Recycler& recycler)
@@ -10,8 +12,15 @@ StepGraph::StepGraph(const Streams& streams, Pool& pool, Recycler& recycler)
 
 StepGraph::~StepGraph() {
   finish();
-  for (cudaGraphExec_t graph : graphs_) cudaGraphExecDestroy(graph);
+  give_up();
   pool_.let_go();
+}
+
+void StepGraph::give_up() noexcept {
+  cudaGraph_t graph = nullptr;
+  if (std::exchange(capturing_, false)) cudaStreamEndCapture(origin().get(), &graph);
+  if (graph != nullptr) cudaGraphDestroy(graph);
+  for (cudaGraphExec_t one : std::exchange(graphs_, {})) cudaGraphExecDestroy(one);
 }
 
 /// Relaxed: page-locked memory is taken, and NCCL sets up what it needs, while it lasts.
@@ -19,6 +28,7 @@ void StepGraph::begin() {
   pool_.start_capture();
   forks_.begin();
   check(cudaStreamBeginCapture(origin().get(), cudaStreamCaptureModeRelaxed), "cudaStreamBeginCapture");
+  capturing_ = true;
   begun_.record(origin());
 }
 
@@ -37,6 +47,7 @@ void StepGraph::end() {
   recycler_.clear();
   pool_.give_back_on(nullptr);
   cudaGraph_t graph = nullptr;
+  capturing_ = false;
   check(cudaStreamEndCapture(origin().get(), &graph), "cudaStreamEndCapture");
   cudaGraphExec_t instance = nullptr;
   // Tensors that outlive the step are given back by the next run.

@@ -28,6 +28,9 @@ class StepGraph {
   void end();
   /// Behind the last end(): takes and returns memory as before.
   void finish();
+  /// Lets all graphs go, those of a capture that is under way too; runs that wait for others go on until these are
+  /// ended. Good for nothing afterwards.
+  void give_up() noexcept;
   /// Page-locked memory that the graphs copy from in each run.
   void* keep(std::size_t bytes);
 
@@ -45,6 +48,7 @@ class StepGraph {
   std::array<Event, plan::kStreams> joined_;
   std::vector<std::unique_ptr<PinnedBuffer>> kept_;
   std::vector<cudaGraphExec_t> graphs_;
+  bool capturing_ = false;
 };
 
 }  // namespace real

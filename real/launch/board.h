@@ -50,6 +50,7 @@ class Board {
 
 /// The barriers at which a run begins and ends.
 inline const std::string kJoin = "join";
+inline constexpr const char* kJoinVariable = "FORERUN_JOIN_SECONDS";  // how long ranks are waited for (world.h)
 inline const std::string kLeave = "leave";
 
 /// "rank 2 gave up: out of memory"

@@ -22,6 +22,8 @@
 namespace real {
 namespace {
 
+constexpr base::Seconds kEachAddress = base::s(3);  // a second SYN, behind 1 s, is lost as well
+
 using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
 std::string reason(int error) { return std::generic_category().message(error); }
@@ -83,7 +85,7 @@ Socket connect_once(const addrinfo& to, Deadline until, int& error) {
   return out;
 }
 
-/// One try at every address of the name; `problem` says why none could be reached.
+/// One try at every address of the name, as try_each().
 Socket try_all(const std::string& host, int port, Deadline until, std::string& problem) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -93,15 +95,19 @@ Socket try_all(const std::string& host, int port, Deadline until, std::string& p
     return {};
   }
   const Addresses addresses(found, &freeaddrinfo);
-  for (const addrinfo* to = found; to != nullptr; to = to->ai_next) {
+  return try_each(found, until, problem);
+}
+
+}  // namespace
+
+Socket try_each(const addrinfo* addresses, Deadline until, std::string& problem) {
+  for (const addrinfo* to = addresses; to != nullptr; to = to->ai_next) {
     int error = 0;
-    if (Socket out = connect_once(*to, until, error)) return out;
+    if (Socket out = connect_once(*to, until.sooner(Deadline::in(kEachAddress)), error)) return out;
     problem = reason(error);
   }
   return {};
 }
-
-}  // namespace
 
 Socket::~Socket() {
   if (fd_ >= 0) close(fd_);

@@ -7,6 +7,8 @@
 
 #include "real/launch/deadline.h"
 
+struct addrinfo;
+
 namespace real {
 
 class Socket {
@@ -34,6 +36,10 @@ int port_of(const Socket&);
 
 /// The next connection, which does not block; none when the deadline passed.
 Socket accept_from(const Socket& listener, Deadline);
+
+/// One try at each of a name's addresses (netdb.h), for 3 s at most: a machine with several may not be reached by the
+/// first, from which nothing comes back. None: `problem` says why the last could not be reached.
+Socket try_each(const addrinfo* addresses, Deadline, std::string& problem);
 
 /// Keeps trying until the deadline: the other side may not have started yet. The connection does not block. Throws
 /// base::DeviceError that says why the last try failed.

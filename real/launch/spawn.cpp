@@ -21,6 +21,7 @@
 #include "core/base/fault.h"
 #include "real/launch/deadline.h"
 #include "real/launch/socket.h"
+#include "real/launch/worker_exit.h"
 
 extern char** environ;
 
@@ -33,12 +34,13 @@ constexpr std::chrono::milliseconds kNap{2};
 
 /// This process's environment with the rank's own variables instead of those it may have inherited.
 std::vector<std::string> environment_of(int rank, int ranks, int port) {
-  const std::array<std::pair<std::string, std::string>, 6> own{{{"RANK", std::to_string(rank)},
+  const std::array<std::pair<std::string, std::string>, 7> own{{{"RANK", std::to_string(rank)},
                                                                 {"WORLD_SIZE", std::to_string(ranks)},
                                                                 {"LOCAL_RANK", std::to_string(rank)},
                                                                 {"LOCAL_WORLD_SIZE", std::to_string(ranks)},
                                                                 {"MASTER_ADDR", "127.0.0.1"},
-                                                                {"MASTER_PORT", std::to_string(port)}}};
+                                                                {"MASTER_PORT", std::to_string(port)},
+                                                                {kSkipVariable, "1"}}};
   std::vector<std::string> out;
   for (const auto& [name, value] : own) out.push_back(name + "=" + value);
   for (char** entry = environ; *entry != nullptr; ++entry) {

@@ -120,8 +120,11 @@ bool StoreServer::answer(Client& client) {
   const bool over = board_.over(request.key, client.use);
   if (over) reply(client, Word::ok, "");
   if (over || !client.until.passed()) return over;
-  if (request.key == kJoin) board_.fail(board_.missing(kJoin));  // there will be no run: all are told the same
-  reply(client, Word::too_late, board_.missing(request.key));
+  if (request.key == kJoin) {  // there will be no run: all are told the same
+    board_.fail(fmt::format("{} ({} sets how long they are waited for, now {} s)", board_.missing(kJoin), kJoinVariable,
+                            static_cast<double>(request.number) / 1e3));
+  }
+  reply(client, Word::too_late, board_.failure().value_or(board_.missing(request.key)));
   return true;
 }
 

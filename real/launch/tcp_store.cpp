@@ -24,7 +24,8 @@ TcpStore::TcpStore(const Identity& identity, base::Seconds patience) : identity_
     connection_ =
         std::make_unique<Connection>(connect_to(server_ ? "127.0.0.1" : identity.store_host, identity.store_port, end));
   } catch (const base::DeviceError& error) {
-    throw base::DeviceError(fmt::format("rank {} waited {} s for rank 0: {}", rank(), patience.si(), error.what()));
+    throw base::DeviceError(fmt::format("rank {} waited {} s for rank 0 ({} sets how long): {}", rank(), patience.si(),
+                                        kJoinVariable, error.what()));
   }
   greet(end);
   barrier(kJoin, patience);

@@ -24,6 +24,10 @@ struct Patience {
   base::Seconds finish = base::s(600);   // for all ranks to leave
 };
 
+/// `join` from FORERUN_JOIN_SECONDS, where that is set: on a large machine ranks may start minutes apart. Throws
+/// base::InputError where it is no number of seconds.
+Patience patience_from(const Environment&);
+
 struct World {
   Identity identity;
   Patience patience;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -31,6 +32,10 @@ Json json_of(const MemoryUse& memory) {
           {"peak_bytes", total(memory.measured)},
           {"planned_bytes", total(memory.planned)},
           {"reserved_bytes", memory.reserved},
+          {"beside",
+           {{"at_start_bytes", memory.beside.at_start},
+            {"communicators_bytes", memory.beside.communicators},
+            {"first_step_bytes", memory.beside.first_step}}},
           {"measured", by_category(memory.measured)},
           {"planned", by_category(memory.planned)}};
 }
@@ -39,19 +44,60 @@ Json json_of(const Condition& c) {
   const auto told = [](auto figure) { return figure > 0 ? Json(figure) : Json(); };
   return {{"gpu", c.gpu},
           {"sm_clock_hz", told(c.sm_clock.si())},
+          {"sm_clock_low_hz", told(c.lowest_sm_clock.si())},
           {"memory_clock_hz", told(c.memory_clock.si())},
           {"power_w", told(c.power.si())},
           {"celsius", told(c.celsius)},
-          {"slowed_by", c.slowed_by}};
+          {"slowed_by", c.slowed_by},
+          {"readings", c.readings}};
+}
+
+/// Those that were told; 0: none was.
+template <class Figure>
+std::vector<Figure> told(const std::vector<Condition>& readings, Figure Condition::*figure) {
+  std::vector<Figure> out;
+  for (const Condition& one : readings) {
+    if (one.*figure > Figure{}) out.push_back(one.*figure);
+  }
+  std::ranges::sort(out);
+  return out;
+}
+template <class Figure>
+Figure median(const std::vector<Figure>& sorted) {
+  return sorted.empty() ? Figure{} : sorted[sorted.size() / 2];
 }
 
 }  // namespace
 
+Condition summary_of(const std::vector<Condition>& readings) {
+  Condition out = readings.back();
+  const std::vector<base::Hertz> clocks = told(readings, &Condition::sm_clock);
+  const std::vector<base::Watts> powers = told(readings, &Condition::power);
+  const std::vector<int> warmths = told(readings, &Condition::celsius);
+  out.sm_clock = median(clocks);
+  out.lowest_sm_clock = clocks.empty() ? base::Hertz{} : clocks.front();
+  out.memory_clock = median(told(readings, &Condition::memory_clock));
+  base::Watts sum;
+  for (const base::Watts power : powers) sum = sum + power;
+  out.power = powers.empty() ? base::Watts{} : sum * (1.0 / static_cast<double>(powers.size()));
+  out.celsius = warmths.empty() ? 0 : warmths.back();
+  out.slowed_by.clear();
+  for (const Condition& one : readings) {
+    for (const std::string& why : one.slowed_by) {
+      if (std::ranges::find(out.slowed_by, why) == out.slowed_by.end()) out.slowed_by.push_back(why);
+    }
+  }
+  out.readings = static_cast<int>(readings.size());
+  return out;
+}
+
 std::string to_string(const Condition& c) {
   const auto told = [](auto figure) { return figure.si() > 0 ? base::human(figure) : "unknown"; };
   const std::string warmth = c.celsius > 0 ? fmt::format("{} degrees Celsius", c.celsius) : "temperature unknown";
-  std::string out = fmt::format("{}, SMs {}, memory {}, power {}, {}", c.gpu, told(c.sm_clock), told(c.memory_clock),
-                                told(c.power), warmth);
+  const bool varied = c.lowest_sm_clock.si() > 0 && c.lowest_sm_clock < c.sm_clock;
+  std::string out = fmt::format("{}, SMs {}{}, memory {}, power {}, {}", c.gpu, told(c.sm_clock),
+                                varied ? fmt::format(" (lowest {})", base::human(c.lowest_sm_clock)) : "",
+                                told(c.memory_clock), told(c.power), warmth);
   if (!c.slowed_by.empty()) out += fmt::format(", slowed by {}", fmt::join(c.slowed_by, ", "));
   return out;
 }
@@ -72,6 +118,12 @@ std::string text(const Measurement& m) {
   for (const double loss : m.losses) out += fmt::format(" {:.4f}", loss);
   out += fmt::format("\nmemory      {}\n  planned   {}\n  reserved  {} (rank {})\n", to_string(m.memory.measured),
                      to_string(m.memory.planned), human(m.memory.reserved), m.memory.rank);
+  const MemoryBeside& beside = m.memory.beside;
+  if (beside.at_start > 0) {
+    out +=
+        fmt::format("  beside    {} on the card at the start, {} of communicators and streams, {} of the first step\n",
+                    human(beside.at_start), human(beside.communicators), human(beside.first_step));
+  }
   for (std::size_t rank = 0; rank < m.conditions.size(); ++rank) {
     out += fmt::format("GPU         rank {}: {}\n", rank, to_string(m.conditions[rank]));
   }

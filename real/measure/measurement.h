@@ -11,23 +11,36 @@
 
 namespace real {
 
-/// A rank's card, as it was when the last step had ended; a figure is 0 where the driver does not tell it.
+/// A rank's card at one time, or over several readings: median clocks, mean power, the highest temperature, whatever
+/// slowed it. A figure is 0 where the driver does not tell it.
 struct Condition {
   std::string gpu;  // "NVIDIA H200"
   base::Hertz sm_clock, memory_clock;
   base::Watts power;
   int celsius = 0;
   std::vector<std::string> slowed_by;
+  base::Hertz lowest_sm_clock = {};
+  int readings = 1;
 };
+
+/// REQUIRES: at least one reading, all of one card.
+Condition summary_of(const std::vector<Condition>& readings);
 
 /// "NVIDIA H200, SMs 1.98 GHz, memory 3.20 GHz, power 690 W, 61 degrees Celsius, slowed by heat"; what is 0 is unknown.
 std::string to_string(const Condition&);
+
+/// What is taken on a card beside the pool, by everybody on it: the context and the kernels' code (and other programs)
+/// before the run begins, then what communicators, streams and the first step add to that.
+struct MemoryBeside {
+  std::int64_t at_start = 0, communicators = 0, first_step = 0;  // bytes
+};
 
 /// The rank whose memory was highest.
 struct MemoryUse {
   int rank = 0;
   Ledger::ByCategory measured{}, planned{};  // at their peaks
   std::int64_t reserved = 0;                 // that the driver gave the pool
+  MemoryBeside beside = {};
 };
 
 struct Measurement {

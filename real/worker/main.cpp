@@ -10,6 +10,7 @@
 
 #include "core/base/fault.h"
 #include "real/cuda/device.h"
+#include "real/cuda/environment.h"
 #include "real/launch/worker_exit.h"
 #include "real/worker/command.h"
 
@@ -40,7 +41,8 @@ int run(const std::vector<std::string>& words) {
     return words.empty() ? real::kWorkerInputWrong : 0;
   }
   const Command& command = command_named(words[0]);
-  real::World world = real::join(real::identify(real::process_environment()));
+  const real::Environment environment = real::process_environment();
+  real::World world = real::join(real::identify(environment), real::patience_from(environment));
   try {
     const std::string told = command.run(world, {words.begin() + 1, words.end()});
     world.store->leave(world.patience.finish);
@@ -55,13 +57,8 @@ int run(const std::vector<std::string>& words) {
 }  // namespace
 }  // namespace worker
 
-/// Streams share hardware queues, 8 unless this says otherwise, and one that shares a queue waits for what another put
-/// there first. A Plan has up to 16 streams, NCCL some of its own; 32 is the most that CUDA takes. Source: CUDA C++
-/// Programming Guide, "CUDA Environment Variables". Before the first call into CUDA, and only where nobody has chosen.
-void give_streams_queues() { setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0); }
-
 int main(int argc, char** argv) {
-  give_streams_queues();
+  real::choose_environment();
   try {
     return worker::run({argv + 1, argv + argc});
   } catch (const base::InputError& error) {
@@ -70,7 +67,7 @@ int main(int argc, char** argv) {
   } catch (const real::NoGpu& error) {
     // Once a machine: the others there would say the same, and where they would not, the store has told rank 0.
     if (real::identify(real::process_environment()).local_rank == 0) std::cerr << error.what() << '\n';
-    return real::kWorkerNoGpu;
+    return std::getenv(real::kSkipVariable) != nullptr ? real::kWorkerNoGpu : real::kWorkerDeviceFailed;
   } catch (const std::exception& error) {
     std::cerr << "error: " << error.what() << '\n';
     return real::kWorkerDeviceFailed;

@@ -1,6 +1,7 @@
 // real/worker/run.cpp -- forerun-worker run JOB [--set PATH=VALUE]... [--steps N] [--warmup N] [--tokens FILE]
 // [--json FILE] [--trace FILE]: trains a job on GPUs for a few steps and says what they took. The trace's file is for
-// forerun, which makes a timeline of it. SPDX-License-Identifier: Apache-2.0
+// forerun: `measure` makes a timeline of it, `explain --against` and `validate --measured` read it.
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,11 +10,13 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <sstream>
 
 #include "core/base/fault.h"
 #include "core/config/catalogue.h"
 #include "core/config/job_reader.h"
 #include "core/plan/build.h"
+#include "core/plan/facts.h"
 #include "real/cuda/communicator.h"
 #include "real/cupti/collector.h"
 #include "real/executor/token_file.h"
@@ -25,6 +28,7 @@
 #include "real/memory/planned.h"
 #include "real/trace/trace_file.h"
 #include "real/worker/command.h"
+#include "real/worker/intentions.h"
 #include "real/worker/run_options.h"
 
 namespace worker {
@@ -70,7 +74,8 @@ std::vector<double> numbers_of(const Json& array) {
 }
 
 /// What a rank tells rank 0, as a value of the store.
-std::string told(const real::RankRun& run, const real::Condition& c) {
+std::string told(const real::RankRun& run) {
+  const real::Condition& c = run.condition;
   Json times = Json::array();
   for (const base::Seconds time : run.times) times.push_back(time.si());
   return Json{{"times", times},
@@ -80,7 +85,10 @@ std::string told(const real::RankRun& run, const real::Condition& c) {
               {"reserved", run.reserved},
               {"plain", run.plain_attention},
               {"one_by_one", run.experts_one_by_one},
-              {"condition", {c.gpu, c.sm_clock.si(), c.memory_clock.si(), c.power.si(), c.celsius, c.slowed_by}}}
+              {"beside", {run.beside.at_start, run.beside.communicators, run.beside.first_step}},
+              {"condition",
+               {c.gpu, c.sm_clock.si(), c.memory_clock.si(), c.power.si(), c.celsius, c.slowed_by,
+                c.lowest_sm_clock.si(), c.readings}}}
       .dump();
 }
 
@@ -96,7 +104,9 @@ real::Condition condition_of(const Json& c) {
           base::Hertz(c.at(2).get<double>()),
           base::Watts(c.at(3).get<double>()),
           c.at(4).get<int>(),
-          c.at(5).get<std::vector<std::string>>()};
+          c.at(5).get<std::vector<std::string>>(),
+          base::Hertz(c.at(6).get<double>()),
+          c.at(7).get<int>()};
 }
 
 /// Of the rank whose peak is highest.
@@ -105,7 +115,12 @@ void take_memory(int rank, const Json& of_rank, const plan::Plan& plan, real::Me
   const auto total = [](const auto& bytes) { return std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0}); };
   if (rank > 0 && total(peak) <= total(use.measured)) return;
   const plan::Role& role = plan.roles[static_cast<std::size_t>(plan.axes.stage_of(rank))];
-  use = {rank, peak, real::planned(plan, role).at_peak(), of_rank.at("reserved").get<std::int64_t>()};
+  const auto bytes = [&](std::size_t i) { return of_rank.at("beside").at(i).get<std::int64_t>(); };
+  use = {rank,
+         peak,
+         real::planned(plan, role).at_peak(),
+         of_rank.at("reserved").get<std::int64_t>(),
+         {bytes(0), bytes(1), bytes(2)}};
 }
 
 /// Reasons that no rank before this one had.
@@ -141,9 +156,10 @@ real::Measurement measurement_of(const spec::Job& job, const plan::Plan& plan, c
 }
 
 /// The first rank of each role sends its trace to rank 0, which returns all as one.
-trace::Trace gather_traces(real::World& world, const plan::Plan& plan, const real::RankTrace& mine) {
+real::JoinedTrace gather_traces(real::World& world, const plan::Plan& plan, const real::RankTrace& mine) {
   const auto blob = [](const real::RankTrace& trace) {
-    const std::string text = std::to_string(trace.start_ns) + '\n' + real::write_trace(trace.trace);
+    const std::string text = fmt::format("{} {} {}\n", trace.start_ns, trace.offset_ns, trace.uncertainty_ns) +
+                             real::write_trace(trace.trace);
     const auto* first = reinterpret_cast<const std::byte*>(text.data());
     return real::Blob(first, first + text.size());
   };
@@ -154,9 +170,11 @@ trace::Trace gather_traces(real::World& world, const plan::Plan& plan, const rea
     const real::Blob bytes = world.transport->receive(role.first_rank, kTraces, world.patience.message);
     const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     const std::size_t line = text.find('\n');
-    all.push_back({std::stoull(text.substr(0, line)), real::read_trace(text.substr(line + 1))});
+    real::RankTrace& one = all.emplace_back();
+    std::istringstream(text.substr(0, line)) >> one.start_ns >> one.offset_ns >> one.uncertainty_ns;
+    one.trace = real::read_trace(text.substr(line + 1));
   }
-  return world.identity.rank == 0 ? real::joined(std::move(all)) : trace::Trace{};
+  return world.identity.rank == 0 ? real::joined(std::move(all)) : real::JoinedTrace{};
 }
 
 std::string run(real::World& world, const std::vector<std::string>& words) {
@@ -176,17 +194,23 @@ std::string run(real::World& world, const std::vector<std::string>& words) {
   }
   if (!options.trace.empty()) real::expect_no_other_profiler();  // or it would be told when all steps are done
   const real::Watchdog watchdog(world);
+  real::expect_agreement(world, intentions_of(job, plan, options));
   const real::DeviceFacts device = real::facts(world.identity.local_rank % real::device_count());
   const bool shared = real::pose_as_machines_if_cards_are_shared(world, device.uuid);
   const real::CurrentDevice current(device.index);
   const real::Nvml nvml;
   const real::Steps steps{options.warmup, options.steps, !options.trace.empty(), captured};
   const real::Tokens tokens = real::tokens_of(options.tokens, job.model.vocab, real::all_of(steps), plan.tokens);
-  const real::RankRun mine = real::run_rank(world, job, plan, device, tokens, steps);
-  const auto ranks = world.store->gather("run", told(mine, real::condition_of(device, nvml)), world.patience.message);
+  const real::RankRun mine =
+      real::run_rank(world, job, plan, device, tokens, steps, [&] { return real::condition_of(device, nvml); });
+  const auto ranks = world.store->gather("run", told(mine), world.patience.message);
+  std::vector<std::string> of_trace;
   if (mine.trace) {
-    const trace::Trace trace = gather_traces(world, plan, *mine.trace);
-    if (self == 0) write_file(options.trace, "--trace", real::write_trace(trace));
+    real::JoinedTrace all = gather_traces(world, plan, *mine.trace);
+    of_trace = all.notes;
+    const trace::Recorded recorded{"gpu", plan::facts_of(job), std::move(all.notes), std::move(all.trace),
+                                   plan::work_kinds_of(plan)};
+    if (self == 0) write_file(options.trace, "--trace", real::write_recorded(recorded));
   }
   if (self != 0) return "";
   real::Measurement m = measurement_of(job, plan, ranks);
@@ -196,7 +220,9 @@ std::string run(real::World& world, const std::vector<std::string>& words) {
   m.shares_cards = shared;
   if (options.json == "-") return real::json(m);
   if (!options.json.empty()) write_file(options.json, "--json", real::json(m));
-  return real::text(m);
+  std::string out = real::text(m);
+  for (const std::string& note : of_trace) out += fmt::format("trace       {}\n", note);
+  return out;
 }
 
 }  // namespace

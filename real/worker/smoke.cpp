@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -15,6 +16,7 @@
 #include "real/cuda/pool.h"
 #include "real/cupti/collector.h"
 #include "real/gpu/condition.h"
+#include "real/gpu/waiter.h"
 #include "real/launch/watchdog.h"
 #include "real/trace/measured.h"
 #include "real/worker/command.h"
@@ -86,26 +88,51 @@ std::string recording(const real::Records& records) {
                      trace.tracks[0].spans.size());
 }
 
-/// The world's sum of rank + 1, and that of pairs of neighbours split from it.
-std::string collectives(Bench& bench, const real::Communicator& world) {
-  const int ranks = bench.world.identity.world, rank = bench.world.identity.rank;
-  const auto sum = [&](const real::Communicator& group) {
-    const auto buffer = bench.pool.take(plan::Category::communication, sizeof(float), bench.stream);
-    float value = static_cast<float>(rank + 1);
+/// The sum of rank + 1 over a group: of each rank's number from and to page-locked memory, or the copy back would wait
+/// for NCCL itself. GPUs that do not reach one another's memory though the driver says so let it wait for ever.
+int sum_over(Bench& bench, const real::Communicator& group, const std::string& whom,
+             const std::function<void()>& give_up) {
+  const base::Seconds patience = bench.world.patience.join;
+  const auto buffer = bench.pool.take(plan::Category::communication, sizeof(float), bench.stream);
+  const real::PinnedBuffer number(sizeof(float));
+  auto& value = *static_cast<float*>(number.data());
+  value = static_cast<float>(bench.world.identity.rank + 1);
+  const real::Waiter waiter(
+      bench.world, [&] { group.check_async(); }, give_up);
+  const real::Event done;
+  try {
+    const real::HostCall::Scope held(*bench.world.call, "NCCL's first sum (NCCL_P2P_DISABLE=1 may help)", patience);
     real::check(cudaMemcpyAsync(buffer.data(), &value, sizeof value, cudaMemcpyHostToDevice, bench.stream.get()),
                 "cudaMemcpyAsync");
     real::check(ncclAllReduce(buffer.data(), buffer.data(), 1, ncclFloat, ncclSum, group.get(), bench.stream.get()),
                 "ncclAllReduce");
     real::check(cudaMemcpyAsync(&value, buffer.data(), sizeof value, cudaMemcpyDeviceToHost, bench.stream.get()),
                 "cudaMemcpyAsync");
-    bench.stream.synchronize();
-    return static_cast<int>(value);
+    done.record(bench.stream);
+  } catch (const std::exception& error) {
+    waiter.give_up(error);
+    throw;
+  }
+  waiter.until(done, {patience, fmt::format("NCCL's sum over {} did not end within {}: these GPUs may not reach one "
+                                            "another's memory\n  mend: run it again with NCCL_P2P_DISABLE=1, and with "
+                                            "NCCL_DEBUG=INFO to see what NCCL chose",
+                                            whom, base::human(patience))});
+  return static_cast<int>(value);
+}
+
+/// The world's sum, and that of pairs of neighbours split from it.
+std::string collectives(Bench& bench, real::Communicator world) {
+  const int ranks = bench.world.identity.world, rank = bench.world.identity.rank;
+  std::optional<real::Communicator> pair;
+  const auto give_up = [&] {
+    if (pair) pair->abort();
+    world.abort();
   };
-  expect(sum(world) == ranks * (ranks + 1) / 2, "NCCL's sum over all ranks is wrong");
+  expect(sum_over(bench, world, "all ranks", give_up) == ranks * (ranks + 1) / 2, "NCCL's sum over all ranks is wrong");
   const int first = rank / 2 * 2;
-  const auto pair = world.split(rank / 2, rank);
+  pair = world.split(rank / 2, rank);
   const int expected = first + 1 + (first + 1 < ranks ? first + 2 : 0);
-  expect(sum(*pair) == expected, "NCCL's sum over a pair of ranks is wrong");
+  expect(sum_over(bench, *pair, "a pair of ranks", give_up) == expected, "NCCL's sum over a pair of ranks is wrong");
   return fmt::format("NCCL: sums of {} rank{} and of pairs are right\n", ranks, ranks == 1 ? "" : "s");
 }
 

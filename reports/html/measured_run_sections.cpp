@@ -126,10 +126,11 @@ std::string measured_memory_section(const MeasuredRun& run) {
 }
 
 std::string cards_section(const MeasuredRun& run) {
-  Table table{"Each rank's card when the last step had ended",
+  Table table{"Each rank's card while steps were timed",
               {{"rank", "Rank", true},
                {"gpu", "GPU"},
                {"sm", "SM clock", true},
+               {"low", "Lowest", true},
                {"memory", "Memory clock", true},
                {"power", "Power", true},
                {"celsius", "Degrees Celsius", true},
@@ -137,10 +138,13 @@ std::string cards_section(const MeasuredRun& run) {
               {}};
   for (std::size_t rank = 0; rank < run.cards.size(); ++rank) {
     const MeasuredCard& card = run.cards[rank];
-    const auto mhz = [](double hertz) { return Cell{fmt::format("{:.0f} MHz", hertz / 1e6), hertz, {}}; };
+    const auto mhz = [](double hertz) {
+      return hertz > 0 ? Cell{fmt::format("{:.0f} MHz", hertz / 1e6), hertz, {}} : none();
+    };
     table.rows.push_back({count(static_cast<std::int64_t>(rank)), text(card.gpu), mhz(card.sm_clock_hz),
-                          mhz(card.memory_clock_hz), quantity(card.power_w, "W"), count(card.celsius),
-                          text(slowed(card))});
+                          mhz(card.lowest_sm_clock_hz), mhz(card.memory_clock_hz),
+                          card.power_w > 0 ? quantity(card.power_w, "W") : none(),
+                          card.celsius > 0 ? count(card.celsius) : none(), text(slowed(card))});
   }
   if (table.rows.empty()) return "";
   return html_of(table, true) + (run.driver.empty() ? "" : paragraph_of("Driver " + run.driver + '.'));

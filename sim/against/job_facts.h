@@ -8,11 +8,10 @@
 #include "core/base/fault.h"
 #include "core/spec/job.h"
 #include "core/trace/recorded.h"
-#include "sim/analysis/settings.h"
 
 namespace sim {
 
-/// A fault for each key that both have with different values. REQUIRES: `job` is facts_of() some job.
+/// A fault for each key that both have with different values. REQUIRES: `job` is plan::facts_of() some job.
 std::vector<base::Fault> conflicts(const trace::Facts& job, const trace::Facts& recorded);
 
 /// Why the record may be of another job though no key of it says so, in words: its device is not the job's GPU, it

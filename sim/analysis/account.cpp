@@ -8,11 +8,11 @@
 #include <variant>
 
 #include "core/base/text.h"
+#include "core/plan/facts.h"
 #include "core/plan/kinds.h"
 #include "sim/analysis/breakdown.h"
 #include "sim/analysis/interval.h"
 #include "sim/analysis/provenance.h"
-#include "sim/analysis/settings.h"
 #include "sim/analysis/title.h"
 #include "sim/memory/host_footprint.h"
 #include "sim/memory/ledger.h"
@@ -230,7 +230,7 @@ result::Prediction account(const spec::Job& job, const EngineInput& in, const tr
   }
   for (std::string& line : condition_warnings(plan, job)) out.warnings.push_back(std::move(line));
   for (std::string& line : from.extrapolated) out.warnings.push_back(std::move(line));
-  out.settings = facts_of(job);
+  out.settings = plan::facts_of(job);
   out.settings.emplace_back("training.optimizer", spec::name(job.training.optimizer));
   out.settings.emplace_back("strategy.framework", job.framework.name);
   out.assumptions = job.assumptions;

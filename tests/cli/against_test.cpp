@@ -112,6 +112,7 @@ TEST(Against, OptionsOfOtherQuestionsAreRefused) {
   refused("explain llama3-70b-64xh100 --against t.json --sensitivity", "--against: stands beside --sensitivity");
   refused("explain llama3-70b-64xh100 --rank 0", "--rank: is of --against alone");
   refused("explain llama3-70b-64xh100 --html a.html", "--html: is of --against alone");
+  refused("explain llama3-70b-64xh100 --trace a.json", "--trace: is of --against alone");
   refused("explain llama3-70b-64xh100 --against /no/such.json", "/no/such.json: error: TRACE: there is no such file");
   refused("validate --measured t.json --tier A", "--tier: is of validation files, not of a recorded step");
   refused("validate a.yaml b.yaml --measured t.json", "JOB: is given 2 times");

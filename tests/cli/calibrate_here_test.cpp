@@ -36,6 +36,15 @@ TEST(CalibrateHere, WithoutAGpuItSaysSo) {
   EXPECT_EQ(run.out, "");
 }
 
+TEST(CalibrateHere, DrivesAreTimedByThemselves) {
+  const Answer beside = forerun("calibrate --drive /tmp --minutes 5");
+  EXPECT_EQ(beside.exit_code, 2);
+  EXPECT_TRUE(contains(beside.err, "--minutes: stands beside --drive")) << beside.err;
+  const Answer nowhere = forerun("calibrate --drive /no/such/folder");
+  EXPECT_EQ(nowhere.exit_code, 3);
+  EXPECT_TRUE(contains(nowhere.err, "cannot make a file in '/no/such/folder': No such file")) << nowhere.err;
+}
+
 TEST(CalibrateHere, ABuildWithoutTheWorkerSaysHowToGetIt) {
   setenv("FORERUN_WORKER", "/no/such/worker", 1);
   const ScratchFolder folder;

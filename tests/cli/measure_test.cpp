@@ -6,6 +6,8 @@
 
 #include "core/config/catalogue.h"
 #include "core/config/job_reader.h"
+#include "core/plan/build.h"
+#include "core/plan/facts.h"
 #include "real/measure/measurement.h"
 #include "real/trace/trace_file.h"
 #include "sim/predict.h"
@@ -252,14 +254,16 @@ std::string worker_of_gpus(const testing_support::ScratchFolder& folder, const s
   m.memory.planned[0] = 2'000'000'000;
   m.conditions = {{"toy GPU", base::Hertz(1.5e9), base::Hertz(2e9), base::Watts(300), 40, {"power limit"}}};
   std::ofstream(folder / "result") << real::json(m);
-  trace::Trace trace = sim::predict(config::read_job(config::load(job), config::Catalogue::find())).trace;
+  const spec::Job read = config::read_job(config::load(job), config::Catalogue::find());
+  trace::Trace trace = sim::predict(read).trace;
   trace.length *= 2;
   for (trace::Track& track : trace.tracks) {
     for (trace::Span& span : track.spans) {
       for (trace::Ticks* time : {&span.ready, &span.start, &span.end}) *time *= 2;
     }
   }
-  std::ofstream(folder / "trace") << real::write_trace(trace);
+  std::ofstream(folder / "trace") << real::write_recorded(
+      {"gpu", plan::facts_of(read), {}, trace, plan::work_kinds_of(plan::build(read))});
   const std::string script = folder / "worker";
   std::ofstream(script) << "#!/bin/sh\n[ $RANK = 0 ] || exit 0\nwhile [ $# -gt 0 ]; do\n"
                            "  case $1 in\n    --json) cp '"

@@ -78,7 +78,7 @@ class GraphRun final : public Work {
     }
     if (ready_.empty()) {
       graph_->runs = false;
-      --graph_->under_way;
+      if (--graph_->under_way == 0 && graph_->leaves) destroy(graph_);
       return Progress::done;
     }
     std::shuffle(ready_.begin(), ready_.end(), device_.random());
@@ -125,6 +125,13 @@ class GraphRun final : public Work {
 };
 
 }  // namespace
+
+void destroy(cudaGraphExec_t graph) {
+  for (void* array : graph->captured->arrays) {
+    if (is_open(array)) close(array);
+  }
+  delete graph;
+}
 
 Make run_of(cudaGraphExec_t graph, Device& device) {
   return [graph, &device] { return std::make_unique<GraphRun>(graph, device); };

@@ -23,6 +23,7 @@ struct Capture {
   cudaStream_t origin = nullptr;
   std::vector<cudaStream_t> streams;  // that take part, the origin among them
   bool ended = false;
+  std::vector<std::shared_ptr<void>> holds;  // what its graph does not let go
 };
 
 /// Behind what the stream has captured.
@@ -38,17 +39,22 @@ bool end_capture(CUstream_st& origin);
 
 struct CUgraph_st {
   std::shared_ptr<const emulated_gpu::Capture> captured;
+  std::vector<std::shared_ptr<void>> holds;
 };
 
 struct CUgraphExec_st {
   std::shared_ptr<const emulated_gpu::Capture> captured;
   bool frees_at_launch = false, runs = false;
-  int under_way = 0;  // runs that have begun or will
+  int under_way = 0;    // runs that have begun or will
+  bool leaves = false;  // is destroyed with the last of them
+  std::vector<std::shared_ptr<void>> holds = {};
 };
 
 namespace emulated_gpu {
 
 /// One run of the graph, as work of a stream.
 Make run_of(cudaGraphExec_t, Device&);
+/// What it has taken goes with it. REQUIRES: no run is under way.
+void destroy(cudaGraphExec_t);
 
 }  // namespace emulated_gpu

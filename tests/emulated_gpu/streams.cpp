@@ -233,13 +233,15 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   return call([&] {
     const std::shared_ptr<Capture> capture = stream->capture;
     if (!capture || capture->origin != stream) throw Fault("a capture ends on a stream on which none began");
+    std::vector<std::shared_ptr<void>> holds = std::move(capture->holds);  // events keep what was captured
     if (!end_capture(*stream)) return cudaErrorStreamCaptureUnjoined;
-    *graph = new CUgraph_st{capture};
+    *graph = new CUgraph_st{capture, std::move(holds)};
     return cudaSuccess;
   });
 }
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* graph, cudaGraph_t of, unsigned long long flags) {
   *graph = new CUgraphExec_st{of->captured, (flags & cudaGraphInstantiateFlagAutoFreeOnLaunch) != 0};
+  (*graph)->holds = of->holds;
   return cudaSuccess;
 }
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
@@ -250,12 +252,8 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
   return call([&] { stream->device->give(stream, run_of(graph, *stream->device)); });
 }
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) {
-  const cudaError_t status = call([&] {
-    Device::current().until([&] { return graph->under_way == 0; });
-    for (void* array : graph->captured->arrays) {
-      if (is_open(array)) close(array);
-    }
+  return call([&] {
+    graph->leaves = graph->under_way > 0;  // CUDA waits for none of its runs
+    if (!graph->leaves) destroy(graph);
   });
-  delete graph;
-  return status;
 }

@@ -36,11 +36,13 @@ class Told {
   const char* name_;
 };
 
-std::string job_in(const ScratchFolder& folder, const std::string& more = "") {
+std::string job_in(const ScratchFolder& folder, const std::string& more = "", int nodes = 1) {
   const std::string path = folder / "job.yaml";
   std::ofstream(path) << "model: {name: tiny, layers: 2, hidden: 64, heads: 4, kv_heads: 2, head_dim: 16, ffn: 96, "
                          "gated_mlp: true, activation: swiglu, vocab: 64, norm: rmsnorm, position: rope}\n"
-                         "cluster: {node: {base: dgx-h100, gpus: 1}, nodes: 1}\n"
+                         "cluster: {node: {base: dgx-h100, gpus: 1}, nodes: "
+                      << nodes
+                      << "}\n"
                          "training: {sequence: 16, global_batch: 2, micro_batch: 1, precision: bf16}\n"
                          "strategy: {"
                       << more << "}\n";
@@ -65,6 +67,14 @@ TEST(Worker, SaysThatAllWorksHere) {
                         "30 degrees Celsius, slowed by power limit\n"));
 }
 
+TEST(Worker, SaysWhatToTryWhereASumOfNcclsNeverEnds) {
+  const Told deaf("FORERUN_EMULATED_DEAF", "1"), patience("FORERUN_JOIN_SECONDS", "2");
+  const Answer run = forerun("measure");
+  EXPECT_EQ(run.exit_code, 3);
+  EXPECT_THAT(run.err, HasSubstr("NCCL's sum over all ranks did not end within 2.00 s: these GPUs may not reach one "
+                                 "another's memory\n  mend: run it again with NCCL_P2P_DISABLE=1"));
+}
+
 TEST(Worker, SaysWhatIsNotToldOfASliceOfACard) {
   const Told slice("FORERUN_EMULATED_SLICE", "1");
   EXPECT_THAT(forerun("measure").out,
@@ -84,6 +94,9 @@ TEST(Worker, TrainsAJobAsTheCpuDoesAndRecordsAStepThatAlignsWithThePrediction) {
   expect_near(measured, cpu, 3);
   const json& memory = measured["memory"];
   EXPECT_GE(memory["reserved_bytes"], memory["peak_bytes"]);
+  EXPECT_TRUE(memory["beside"]["communicators_bytes"].is_number_integer());
+  EXPECT_GE(measured["conditions"][0]["readings"], 1);
+  EXPECT_EQ(measured["conditions"][0]["sm_clock_low_hz"], 1e9);
   EXPECT_THAT(content_of(page), HasSubstr("<section id=\"losses\""));
 
   const Answer against = forerun("explain " + job + " --against " + trace);
@@ -150,6 +163,51 @@ TEST(Worker, RanksOfTheirOwnProcessesTrainAsTheCpuDoesAndRecordEachStage) {
   const std::string of_four = job + " --set cluster.node.gpus=4";
   EXPECT_THAT(unpredicted(of_four, trace, 0), testing::IsEmpty());
   EXPECT_THAT(unpredicted(of_four, trace, 2), testing::IsEmpty());
+}
+
+/// Ranks as torchrun starts them on `ranks` machines of one GPU, all of them here: what the shell's `wait` says of
+/// each, 0 behind 0.
+int run_on_nodes(int ranks, int port, const std::string& words) {
+  std::string command;
+  for (int rank = 0; rank < ranks; ++rank) {
+    command += "(export WORLD_SIZE=" + std::to_string(ranks) + " RANK=" + std::to_string(rank) +
+               " LOCAL_RANK=0 LOCAL_WORLD_SIZE=1 MASTER_ADDR=127.0.0.1 MASTER_PORT=" + std::to_string(port) +
+               "; exec '" + std::getenv("FORERUN_WORKER") + "' " + words + ") & p" + std::to_string(rank) + "=$!; ";
+  }
+  for (int rank = 0; rank < ranks; ++rank) command += "wait $p" + std::to_string(rank) + " || s=$?; ";
+  const int status = std::system((command + "exit ${s:-0}").c_str());
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+int free_port() { return 21000 + getpid() % 8000; }
+
+TEST(Worker, ALaunchersRanksLeaveARecordedStepThatForerunReads) {
+  const ScratchFolder folder;
+  const std::string job = job_in(folder, "pp: 2, schedule: 1f1b", 2), trace = folder / "t.json",
+                    page = folder / "p.html", timeline = folder / "timeline.json";
+  ASSERT_EQ(run_on_nodes(2, free_port(), "run " + job + " --steps 2 --warmup 1 --trace " + trace + " >/dev/null"), 0);
+  EXPECT_THAT(unpredicted(job, trace, 0), testing::IsEmpty());
+  EXPECT_THAT(unpredicted(job, trace, 1), testing::IsEmpty());
+  const Answer validated = forerun("validate " + job + " --measured " + trace);
+  EXPECT_EQ(validated.exit_code, 0) << validated.err;
+  EXPECT_THAT(forerun("validate --measured " + trace).err,
+              HasSubstr("JOB: is missing, and the trace holds no prediction"));
+  EXPECT_THAT(forerun("explain " + job + " --set training.sequence=32 --against " + trace).err,
+              HasSubstr("training.sequence: the step was recorded with 16, the job has 32"));
+
+  const Answer drawn = forerun("explain " + job + " --against " + trace + " --html " + page + " --trace " + timeline);
+  EXPECT_EQ(drawn.exit_code, 0) << drawn.err;
+  EXPECT_THAT(content_of(page), HasSubstr("<section id=\"difference\""));
+  EXPECT_EQ(forerun("validate --measured " + timeline).exit_code, 0);  // as one of measure --trace
+}
+
+TEST(Worker, RanksThatAreToldDifferentThingsSaySoBeforeTheyMeet) {
+  const ScratchFolder folder;
+  const std::string job = job_in(folder, "tp: 2"), said = folder / "said";
+  const int status = run_on_nodes(2, free_port(), "run " + job + " --set cluster.nodes=2 --steps 1$RANK 2>>" + said);
+  EXPECT_EQ(status, 3);
+  EXPECT_THAT(content_of(said),
+              ContainsRegex("rank 1 \\(.*\\) does not do what rank 0 does: --steps is 11, rank 0 has 10"));
 }
 
 /// A worker whose command line has this word; 0: none runs.

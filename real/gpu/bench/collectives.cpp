@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "real/gpu/bench/collectives.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <thread>
 
 #include "core/base/fault.h"
+#include "core/base/text.h"
 #include "real/calibrate/bench.h"
 #include "real/calibrate/cost.h"
 
@@ -14,9 +18,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kTogether = 5;                           // back to back in a repetition, as nccl-tests has them
-constexpr base::Seconds kUntilNext = base::s(86'400);  // rank 0 times what needs no others, for hours if so told
-constexpr const char* kEnd = "end";
+constexpr int kTogether = 5;             // back to back in a repetition, as nccl-tests has them
+constexpr double kMostOfExpected = 100;  // a network of 1 GB/s where 100 are thought of
+constexpr const char *kEnd = "end", *kWait = "wait";
 
 /// Buffers of a rank: `bytes` each, whatever part of them the collective uses.
 struct Buffers {
@@ -61,7 +65,17 @@ void enqueue(const CollectiveShape& s, const Buffers& b, const Communicator& gro
 
 }  // namespace
 
-Collectives::Collectives(const World& world) : world_(world), everyone_(world) {
+Collectives::Collectives(const World& world, base::Seconds silence)
+    : world_(world),
+      everyone_(world),
+      waiter_(
+          world,
+          [this] {
+            for (const auto& [key, group] : groups_) group.check_async();
+          },
+          [this] { give_up(); }),
+      silence_(silence),
+      silent_until_(Deadline::in(silence)) {
   const Identity& me = world.identity;
   const int gpus = me.local_world, node = me.rank / gpus;
   const auto join = [&](int nodes, int of_each) {
@@ -76,7 +90,10 @@ Collectives::Collectives(const World& world) : world_(world), everyone_(world) {
   for (int ranks = gpus; ranks >= 2; ranks /= 2) join(1, ranks);
 }
 
-void Collectives::tell(const std::string& what) { world_.store->set("calibrate " + std::to_string(told_++), what); }
+void Collectives::tell(const std::string& what) {
+  world_.store->set("calibrate " + std::to_string(told_++), what);
+  silent_until_ = Deadline::in(silence_);
+}
 
 std::vector<base::Seconds> Collectives::timed(const CollectiveShape& s, Arena& arena, const Stream& stream,
                                               base::Seconds most) {
@@ -95,10 +112,32 @@ std::vector<base::Seconds> Collectives::timed(const CollectiveShape& s, Arena& a
 
 void Collectives::end() { tell(kEnd); }
 
+void Collectives::keep_waiting() {
+  if (silent_until_.passed()) tell(kWait);
+}
+
+/// Each on a thread of its own, as GpuBackend::give_up() has them.
+void Collectives::give_up() {
+  int device = 0;
+  cudaGetDevice(&device);
+  std::vector<std::jthread> threads;
+  const auto abort = [&](Communicator& one) {
+    threads.emplace_back([device, &one] {
+      cudaSetDevice(device);
+      one.abort();
+    });
+  };
+  for (auto& [key, group] : groups_) abort(group);
+  abort(everyone_);
+}
+
+/// Rank 0 speaks that often, but for the point that it is at, which takes seconds.
 void Collectives::follow(Arena& arena, const Stream& stream) {
   for (;;) {
-    const std::string told = world_.store->get("calibrate " + std::to_string(told_++), kUntilNext);
+    const std::string told =
+        world_.store->get("calibrate " + std::to_string(told_++), silence_ + world_.patience.message);
     if (told == kEnd) return;
+    if (told == kWait) continue;
     const Json point = Json::parse(told);
     const auto shape = std::get<CollectiveShape>(shape_from(point.at("shape")));
     arena.clear();
@@ -111,15 +150,26 @@ std::vector<base::Seconds> Collectives::take_part(const CollectiveShape& s, int 
                                                   const Stream& stream) {
   const Communicator& group = groups_.at({s.ranks, s.nodes});
   const Buffers buffers{arena.numbers(s.bytes / 2, Filling::bf16), arena.room(s.bytes)};
+  const base::Seconds most = world_.patience.join + repetition(s) * kTogether * kMostOfExpected;
+  const Waiter::Limit limit{most, fmt::format("{} did not end within {}: a GPU may not reach another one's memory\n  "
+                                              "mend: `forerun measure --gpus N` shows whether NCCL works here at all; "
+                                              "try NCCL_P2P_DISABLE=1",
+                                              words(s), base::human(most))};
   const Event begin(Event::Kind::timing), end(Event::Kind::timing);
   std::vector<base::Seconds> out;
   for (int i = -2; i < repetitions; ++i) {  // two to warm up
-    // All meet before the clock starts.
-    enqueue({CollectiveShape::Op::all_reduce, 2 * s.ranks, s.ranks}, buffers, group, stream.get());
-    begin.record(stream);
-    for (int j = 0; j < kTogether; ++j) enqueue(s, buffers, group, stream.get());
-    end.record(stream);
-    end.synchronize();
+    try {
+      const HostCall::Scope held(*world_.call, "a collective that is timed", most);
+      // All meet before the clock starts.
+      enqueue({CollectiveShape::Op::all_reduce, 2 * s.ranks, s.ranks}, buffers, group, stream.get());
+      begin.record(stream);
+      for (int j = 0; j < kTogether; ++j) enqueue(s, buffers, group, stream.get());
+      end.record(stream);
+    } catch (const std::exception& error) {
+      waiter_.give_up(error);
+      throw;
+    }
+    waiter_.until(end, limit);
     group.check_async();
     if (i >= 0) out.push_back(elapsed(begin, end) / kTogether);
   }

@@ -49,6 +49,7 @@ std::vector<base::Seconds> GpuBench::time_of(const S& shape, base::Seconds most)
 std::vector<base::Seconds> GpuBench::time(const Shape& shape, base::Seconds most) {
   expect_alive();
   kit_.arena.clear();
+  if (collectives_ && !std::holds_alternative<CollectiveShape>(shape)) collectives_->keep_waiting();
   try {
     auto times = std::visit([&](const auto& one) { return time_of(one, most); }, shape);
     check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -22,11 +23,13 @@ struct Member {
   std::uint64_t collectives = 0, splits = 0;
   std::map<int, std::uint64_t> sent, received;  // by peer
   std::set<Meeting::Side> called;               // the first time is over
-  bool aborted = false;
+  std::atomic<bool> aborted = false;
+  std::shared_ptr<int> captured = std::make_shared<int>();  // each graph that holds its calls has a share
 };
 
 /// From begin to end of them nobody may write what they read, or read what they write. They run when all of the
-/// member's that were made before are done.
+/// member's that were made before are done; with FORERUN_EMULATED_DEAF set they never do, as where GPUs do not reach
+/// one another's memory.
 Make group_of(const std::shared_ptr<Member>&, const std::vector<Call>&);
 
 }  // namespace emulated_gpu

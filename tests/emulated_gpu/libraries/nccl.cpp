@@ -3,11 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nccl.h>
 
+#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "tests/emulated_gpu/block.h"
 #include "tests/emulated_gpu/call.h"
+#include "tests/emulated_gpu/capture.h"
 #include "tests/emulated_gpu/libraries/group.h"
 
 namespace emulated_gpu {
@@ -40,7 +42,9 @@ ncclResult_t give(std::shared_ptr<Member> member, std::vector<Call> calls, cudaS
   return status_of(call([&] {
     if (&Device::current() != member->device) throw Fault("a communicator of another GPU");
     connect(*member, calls);
-    member->device->give(stream_of(stream), group_of(member, calls));
+    CUstream_st* const on = stream_of(stream);
+    if (on->capture) on->capture->holds.push_back(member->captured);
+    member->device->give(on, group_of(member, calls));
   }));
 }
 
@@ -149,10 +153,15 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
     member->meeting->leave(member->rank);
   }));
 }
+/// Ends what runs, and waits until no graph holds the communicator's calls. Several threads abort communicators of one
+/// GPU.
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
-  comm->member->aborted = true;
+  static std::mutex guard;
+  const std::shared_ptr<Member> member = comm->member;
+  member->aborted = true;
   delete comm;
-  return ncclSuccess;
+  const std::lock_guard lock(guard);
+  return status_of(call([&] { member->device->until([&] { return member->captured.use_count() == 1; }); }));
 }
 ncclResult_t ncclCommGetAsyncError(ncclComm_t, ncclResult_t* state) {
   *state = Device::current().failure().empty() ? ncclSuccess : ncclUnhandledCudaError;

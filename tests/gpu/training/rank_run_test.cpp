@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "real/gpu/rank_run.h"
 
+#include <atomic>
+
 #include "tests/gpu/training/near.h"
 
 namespace {
@@ -54,6 +56,25 @@ TEST(ARankRun, TimesTheGraphsOfACapturedStep) {
   EXPECT_EQ(run.times.size(), 3u);
   EXPECT_EQ(run.losses.size(), 3u);  // of the warm-up and of the step that was captured
   EXPECT_TRUE(run.trace);
+}
+
+// Kernels of two steps run between the first reading and the last.
+TEST(ARankRun, ReadsItsCardWhileStepsAreTimed) {
+  const gpus::Turns turns(5, 1);
+  const spec::Job job = job_of(tiny::llama(), {"", {}});
+  std::vector<real::World> worlds = real::in_process(1);
+  const real::CurrentDevice current(0);
+  std::atomic<int> readings = 0;
+  const auto read = [&] {
+    const bool first = ++readings == 1;
+    return real::Condition{"card", base::Hertz(first ? 2e9 : 1e9), {}, base::Watts(300), 50, {}};
+  };
+  const real::RankRun run = real::run_rank(worlds.front(), job, plan::build(job), real::facts(0), tiny::tokens(job),
+                                           {.warmup = 1, .timed = 2}, read);
+  EXPECT_GE(readings, 1);
+  EXPECT_EQ(run.condition.readings, readings);
+  EXPECT_EQ(run.condition.gpu, "card");
+  EXPECT_GE(run.beside.at_start, 0);
 }
 
 }  // namespace

@@ -10,6 +10,9 @@ namespace gpus {
 /// Ranks are threads here. In one process a call that gives memory back may wait for kernels of the other GPUs, and
 /// those of NCCL wait for one another: several ranks only where $FORERUN_RANKS_AS_THREADS says how many.
 int count() {
+  // Between GPUs of one process NCCL reads and writes users' buffers themselves, which memory of a pool allows no peer
+  // by itself. Before the first communicator. Source: NCCL's user guide, "NCCL_P2P_DIRECT_DISABLE".
+  setenv("NCCL_P2P_DIRECT_DISABLE", "1", 0);
   const char* most = std::getenv("FORERUN_RANKS_AS_THREADS");
   return std::min(real::device_count(), most ? std::max(1, std::atoi(most)) : 1);
 }

@@ -89,6 +89,20 @@ TEST(CalibrationPoints, AMachineIsAskedForWhatItHas) {
   EXPECT_FALSE(holds(all, "\"ranks\":3"));
 }
 
+// 1 GiB over 24 ranks is 44,739,242.67 bytes each: 44,739,232 are the next multiple of 16 below.
+TEST(CalibrationPoints, SharesOfCollectivesBeginAtMultiplesOf16Bytes) {
+  using Op = real::CollectiveShape::Op;
+  std::int64_t largest = 0;
+  for (const real::Point& point : real::collective_points({.fp8 = false, .gpus = 8, .nodes = 3})) {
+    const auto& s = std::get<real::CollectiveShape>(point.shape);
+    EXPECT_GT(s.bytes, 0);
+    if (s.op != Op::all_gather && s.op != Op::reduce_scatter && s.op != Op::all_to_all) continue;
+    EXPECT_EQ(s.bytes % (16 * s.ranks), 0) << real::words(s);
+    if (s.ranks == 24) largest = std::max(largest, s.bytes);
+  }
+  EXPECT_EQ(largest, 24 * 44'739'232);
+}
+
 TEST(CalibrationPoints, TheSustainedRunIsLast) {
   const auto points = real::points({}, kAll);
   EXPECT_TRUE(std::holds_alternative<real::Sustained>(points.back().shape));

@@ -4,6 +4,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netdb.h>
+#include <sys/socket.h>
+
+#include <memory>
 
 #include "tests/real/launch/worlds.h"
 
@@ -103,13 +107,56 @@ TEST(TcpStore, SaysWhichRanksDidNotCome) {
   const real::Patience patience{.join = base::s(4), .message = base::s(60), .finish = base::s(60)};
   const worlds::Ends ends = worlds::run(worlds::Kind::tcp, 6, kNothing, patience, {2, 5});
   for (const int rank : {0, 1, 3, 4}) {
-    EXPECT_EQ(ends[static_cast<std::size_t>(rank)], "only 4 of 6 ranks came: missing 2, 5");
+    EXPECT_EQ(ends[static_cast<std::size_t>(rank)],
+              "only 4 of 6 ranks came: missing 2, 5 (FORERUN_JOIN_SECONDS sets how long they are waited for, now 4 s)");
   }
+}
+
+TEST(Patience, IsSetByTheEnvironment) {
+  const auto of = [](const std::optional<std::string>& told) {
+    return real::patience_from(
+        [&](const std::string& name) { return name == "FORERUN_JOIN_SECONDS" ? told : std::nullopt; });
+  };
+  EXPECT_EQ(of({}).join, base::s(60));
+  EXPECT_EQ(of("300").join, base::s(300));
+  EXPECT_EQ(of("300").message, base::s(600));
+  for (const char* wrong : {"0", "-1", "1m", "86401"}) EXPECT_THROW(of(wrong), base::InputError) << wrong;
+}
+
+// A machine of two addresses, of which the first swallows what is sent to it: its backlog is full.
+TEST(Socket, AnAddressFromWhichNothingComesBackIsLeftForTheNext) {
+  const auto address = [](const char* host, int port) {
+    addrinfo hints{}, *found = nullptr;
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_flags = AI_NUMERICHOST;
+    EXPECT_EQ(getaddrinfo(host, std::to_string(port).c_str(), &hints, &found), 0);
+    return std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>(found, &freeaddrinfo);
+  };
+  const real::Socket silent(socket(AF_INET, SOCK_STREAM, 0));
+  const auto own = address("127.0.0.2", 0);
+  ASSERT_EQ(bind(silent.fd(), own->ai_addr, own->ai_addrlen), 0);
+  ASSERT_EQ(listen(silent.fd(), 0), 0);
+  const auto first = address("127.0.0.2", real::port_of(silent));
+  std::vector<real::Socket> waiting;
+  for (int i = 0; i < 8; ++i) {
+    waiting.emplace_back(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0));
+    connect(waiting.back().fd(), first->ai_addr, first->ai_addrlen);
+  }
+  const real::Socket listener = real::listen_on(0);
+  const auto second = address("127.0.0.1", real::port_of(listener));
+  first->ai_next = second.get();
+  std::string problem;
+  const real::Socket made = real::try_each(first.get(), real::Deadline::in(base::s(8)), problem);
+  first->ai_next = nullptr;
+  EXPECT_TRUE(made) << problem;
 }
 
 TEST(TcpStore, SaysThatRank0DidNotCome) {
   const worlds::Ends ends = worlds::run(worlds::Kind::tcp, 2, kNothing, kShort, {0});
-  EXPECT_THAT(ends[1], testing::MatchesRegex("rank 1 waited 0.5 s for rank 0: cannot reach 127.0.0.1:[0-9]+: .*"));
+  EXPECT_THAT(
+      ends[1],
+      testing::MatchesRegex(
+          "rank 1 waited 0.5 s for rank 0 .FORERUN_JOIN_SECONDS sets how long.: cannot reach 127.0.0.1:[0-9]+: .*"));
 }
 
 TEST(TcpStore, TwoProcessesThatSayTheyAreTheSameRankAreAFault) {

@@ -27,6 +27,26 @@ TEST(HostCall, IsOverdueWhileItLastsLongerThanItMay) {
   EXPECT_EQ(call.overdue(), nullptr);
 }
 
+// A launch that ends shows that the operator around it goes on; what it does next has all its time.
+TEST(HostCall, OneInsideAnotherStandsForItAndBeginsItsTimeAnew) {
+  HostCall call;
+  const HostCall::Scope outer(call, "an operator", base::ms(300));
+  std::this_thread::sleep_for(std::chrono::milliseconds(301));
+  EXPECT_STREQ(call.overdue(), "an operator");
+  {
+    const HostCall::Scope inner(call, "a launch", base::s(1000));
+    EXPECT_EQ(call.overdue(), nullptr);
+    {
+      const HostCall::Scope innermost(call, "ncclSend", base::s(-1));
+      EXPECT_STREQ(call.overdue(), "ncclSend");
+    }
+    EXPECT_EQ(call.overdue(), nullptr);
+  }
+  EXPECT_EQ(call.overdue(), nullptr);
+  std::this_thread::sleep_for(std::chrono::milliseconds(301));
+  EXPECT_STREQ(call.overdue(), "an operator");
+}
+
 using WatchdogDeathTest = testing::Test;
 
 // Nobody is lost: the other rank lives, and does not come.

@@ -83,4 +83,30 @@ TEST(Measurement, WhatTheDriverDoesNotTellIsUnknown) {
   EXPECT_EQ(condition.at("sm_clock_hz"), 1.5e9);
 }
 
+real::Condition reading(double gigahertz, double watts, int celsius, std::vector<std::string> slowed_by) {
+  return {"toy GPU", base::Hertz(gigahertz * 1e9), base::Hertz(2e9), base::Watts(watts), celsius, std::move(slowed_by)};
+}
+
+TEST(Condition, OfSeveralReadingsHasMedianClocksMeanPowerAndAllThatSlowedTheCard) {
+  const real::Condition all = real::summary_of({reading(1.2, 500, 50, {}), reading(1.8, 700, 62, {"power limit"}),
+                                                reading(1.5, 690, 61, {"heat", "power limit"})});
+  EXPECT_EQ(all.gpu, "toy GPU");
+  EXPECT_EQ(all.sm_clock.si(), 1.5e9);
+  EXPECT_EQ(all.lowest_sm_clock.si(), 1.2e9);
+  EXPECT_DOUBLE_EQ(all.power.si(), 630);
+  EXPECT_EQ(all.celsius, 62);
+  EXPECT_EQ(all.slowed_by, (std::vector<std::string>{"power limit", "heat"}));
+  EXPECT_EQ(all.readings, 3);
+  EXPECT_EQ(real::to_string(all),
+            "toy GPU, SMs 1.50 GHz (lowest 1.20 GHz), memory 2.00 GHz, power 630 W, 62 degrees "
+            "Celsius, slowed by power limit, heat");
+}
+
+TEST(Condition, WhatADriverDoesNotTellIsNoReading) {
+  const real::Condition all = real::summary_of({reading(0, 0, 0, {}), reading(1.8, 0, 40, {})});
+  EXPECT_EQ(all.sm_clock.si(), 1.8e9);
+  EXPECT_EQ(all.lowest_sm_clock.si(), 1.8e9);
+  EXPECT_EQ(all.power.si(), 0);
+}
+
 }  // namespace

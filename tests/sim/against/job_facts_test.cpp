@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/plan/facts.h"
 #include "tests/support/toy.h"
 
 namespace {
@@ -16,10 +17,10 @@ TEST(JobFacts, TwoJobsDifferInWhatDecidesTheirOperators) {
 }
 
 TEST(JobFacts, AJobTellsEveryKeyThatTwoOfThemMayDifferIn) {
-  const trace::Facts one = sim::facts_of(toy::job({.tp = 2, .pp = 2, .microbatches = 4}));
+  const trace::Facts one = plan::facts_of(toy::job({.tp = 2, .pp = 2, .microbatches = 4}));
   EXPECT_TRUE(sim::conflicts(one, one).empty());
   // tp 1 on half of the GPUs.
-  const auto faults = sim::conflicts(one, sim::facts_of(toy::job({.pp = 2, .microbatches = 4})));
+  const auto faults = sim::conflicts(one, plan::facts_of(toy::job({.pp = 2, .microbatches = 4})));
   std::vector<std::string> keys;
   for (const base::Fault& fault : faults) keys.push_back(fault.field);
   EXPECT_EQ(keys, (std::vector<std::string>{"cluster.gpus", "strategy.tp"}));

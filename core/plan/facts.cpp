@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/analysis/settings.h"
+#include "core/plan/facts.h"
 
+#include "core/plan/family.h"
 #include "core/spec/search_space.h"
 
-namespace sim {
+namespace plan {
 
 trace::Facts facts_of(const spec::Job& job) {
   const spec::Training& t = job.training;
@@ -22,4 +23,10 @@ trace::Facts facts_of(const spec::Job& job) {
   return out;
 }
 
-}  // namespace sim
+std::vector<trace::WorkKind> work_kinds_of(const Plan& plan) {
+  std::vector<trace::WorkKind> out;
+  for (const Work& work : plan.works) out.push_back({family_of(work), members_of(work)});
+  return out;
+}
+
+}  // namespace plan
