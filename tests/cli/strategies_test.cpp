@@ -57,7 +57,7 @@ TEST(Strategies, WhatThePageSaysOfExpertsShardingAndPipelinesHolds) {
   for (const auto& [name, row] : all) {
     EXPECT_GE(time(name), 0.99 * time("ep8-deepep")) << name;
   }
-  EXPECT_NEAR(time("cuda-graphs") / time("ep8-deepep"), 1, 0.01);
+  EXPECT_NEAR(time("cuda-graphs") / time("ep8-deepep"), 1, 0.02);
   EXPECT_GT(time("ep8-alltoall"), 1.3 * time("ep8-deepep"));
   EXPECT_NEAR(time("ep8-overlap") / time("ep8-alltoall"), 1, 0.02);
   EXPECT_LT(exposed("ep8-overlap"), 0.5 * exposed("ep8-alltoall"));
