@@ -64,7 +64,8 @@ class Run final : private Rider {
   std::vector<Ticks> tail_;         // [instance * streams + stream]: of its load under way
   EngineOutput out_;
   std::optional<Recurrence> recurrence_;
-  std::int32_t paced_ = -1;  // the call of the first instance at which it was last asked
+  std::vector<std::vector<const Meeting*>> own_;  // of each island, the meetings that nobody else has
+  std::int32_t paced_ = -1;  // the call of the visited island's first instance at which it was last asked
 };
 
 Run::Run(const EngineInput& in, Islands islands, Repeats repeats)
@@ -85,8 +86,12 @@ Run::Run(const EngineInput& in, Islands islands, Repeats repeats)
     if (home[meeting] < 0) home[meeting] = island;
     meetings_[meeting].abroad |= home[meeting] != island;
   }
-  const bool may_repeat = islands_.count() == 1 && !in.carrier && in.sampled_jitter == 0;
-  if (may_repeat && repeats == Repeats::copied) recurrence_.emplace(machines_, meetings_);
+  if (in.carrier || in.sampled_jitter > 0 || repeats != Repeats::copied) return;
+  recurrence_.emplace();
+  own_.resize(islands_.count());
+  for (std::size_t m = 0; m < meetings_.size(); ++m) {
+    if (home[m] >= 0 && !meetings_[m].abroad) own_[home[m]].push_back(&meetings_[m]);
+  }
 }
 
 void Run::prepare(Machine& m, std::int32_t i) {
@@ -206,7 +211,10 @@ void Run::arrive(Machine& m, int s) {
   meeting.latest = std::max(meeting.latest, now_);
   stream.state = State::meeting;
   m.next[s] = kNever;
-  open_[m.island] += meeting.abroad;
+  if (meeting.abroad) {
+    ++open_[m.island];
+    if (recurrence_) recurrence_->forget();
+  }
   if (++meeting.arrived < meeting.size) return;
   go_on(meeting, meeting.members, State::starting);
 }
@@ -373,10 +381,15 @@ void Run::visit(std::int32_t island) {
   horizon_.set(island, kNever);
   const Tournament& clocks = clocks_[island];
   Machine* machines = &machines_[islands_.begin[island]];
+  if (recurrence_) {
+    const auto count = static_cast<std::size_t>(islands_.begin[island + 1] - islands_.begin[island]);
+    recurrence_->enter({machines, count}, own_[island], out_.completed);
+    paced_ = -1;
+  }
   do {
     now_ = instant_of(clocks.earliest());
     advance(machines[clocks.winner()], stream_of(clocks.earliest()));
-    if (recurrence_ && machines->call != paced_) leap();
+    if (recurrence_ && machines->call != paced_ && open_[island] == 0) leap();
   } while (clocks.earliest() < kNever && (open_[island] == 0 || clocks.earliest() < horizon_.earliest()));
   visited_ = -1;
   horizon_.set(island, clocks.earliest());
@@ -385,9 +398,12 @@ void Run::visit(std::int32_t island) {
 /// Copies what repeats, if anything does.
 void Run::leap() {
   if (recurrence_->leap(now_, out_)) {
-    for (Machine& m : machines_) clocks_.front().set(m.seat, next_event(m));
+    const auto begin = machines_.begin();
+    for (auto m = begin + islands_.begin[visited_]; m != begin + islands_.begin[visited_ + 1]; ++m) {
+      clocks_[visited_].set(m->seat, next_event(*m));
+    }
   }
-  paced_ = machines_.front().call;
+  paced_ = machines_[islands_.begin[visited_]].call;
 }
 
 void Run::issue_all() {

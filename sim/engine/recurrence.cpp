@@ -111,7 +111,7 @@ bool tell(const Meeting& meeting, const Machine* first, Note& note) {
 
 /// All that what follows depends on, what differs soonest first.
 template <class Note>
-bool tell(const std::vector<Machine>& machines, const std::vector<Meeting>& meetings, Ticks now, Note& note) {
+bool tell(std::span<const Machine> machines, std::span<const Meeting* const> meetings, Ticks now, Note& note) {
   for (const Machine& m : machines) {
     if (!note(m.step) || !note(m.step_end)) return false;
     const std::int64_t next = next_event(m);
@@ -119,7 +119,7 @@ bool tell(const std::vector<Machine>& machines, const std::vector<Meeting>& meet
   }
   return std::all_of(machines.begin(), machines.end(), [&](const Machine& m) { return tell(m, now, note); }) &&
          std::all_of(meetings.begin(), meetings.end(),
-                     [&](const Meeting& m) { return tell(m, machines.data(), note); });
+                     [&](const Meeting* m) { return tell(*m, machines.data(), note); });
 }
 
 void shift(Machine& m, Ticks later, std::int32_t calls, const std::array<std::int32_t, kStreams>& operators) {
@@ -165,6 +165,21 @@ void repeat(std::vector<trace::Span>& spans, std::size_t first, std::int32_t tim
 }
 
 }  // namespace
+
+void Recurrence::forget() {
+  for (Snapshot& old : snapshots_) old.taken = false;
+}
+
+void Recurrence::enter(std::span<Machine> machines, std::span<const Meeting* const> meetings, std::int64_t completed) {
+  machines_ = machines;
+  meetings_ = meetings;
+  forget();
+  looks_ = 0;
+  due_ = 1;
+  rested_ = completed;
+  for (const Machine& m : machines_) rested_ += entered_ ? 2 * m.outstanding : 0;
+  entered_ = true;
+}
 
 bool Recurrence::same(const Snapshot& before, Ticks now) const {
   Comparer compare(before.state);
@@ -231,7 +246,7 @@ bool Recurrence::leap(Ticks& now, EngineOutput& out) {
     out.completed += copied;
     out.copied += copied;
     now += times * period;
-    for (Snapshot& old : snapshots_) old.taken = false;
+    forget();
     looks_ = 0;
     due_ = 1;
     return true;

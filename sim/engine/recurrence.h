@@ -10,21 +10,27 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "sim/engine/machine.h"
 
 namespace sim {
 
-/// REQUIRES: all instances run together, by no carrier's clock and without drawn times.
+/// Of one island at a time, while its instances meet nobody on others: what these do has no say in it then.
+/// REQUIRES: no carrier's clock, no drawn times.
 class Recurrence {
  public:
-  Recurrence(std::vector<machine::Machine>& machines, const std::vector<machine::Meeting>& meetings)
-      : machines_(machines), meetings_(meetings) {}
+  /// Goes to another island: to its machines, and to the meetings that only these have. `completed`: operators of the
+  /// whole run so far. Not the first time it waits until so much was run there as a snapshot takes to write.
+  void enter(std::span<machine::Machine> machines, std::span<const machine::Meeting* const> meetings,
+             std::int64_t completed);
+  /// What was seen until now does not tell what follows: an instance met one of another island.
+  void forget();
 
   /// Looks for an earlier state like this one; where there is one, copies into the output what repeats, sets the state
   /// and `now` to what comes after, and says so. To be asked between two events, each time the first instance has
-  /// begun another call.
+  /// begun another call, while no meeting waits for other islands.
   bool leap(Ticks& now, EngineOutput&);
 
  private:
@@ -47,8 +53,9 @@ class Recurrence {
   std::int32_t repetitions(const Snapshot&) const;
   void copy(const Snapshot&, std::int32_t times, Ticks later);
 
-  std::vector<machine::Machine>& machines_;
-  const std::vector<machine::Meeting>& meetings_;
+  std::span<machine::Machine> machines_;
+  std::span<const machine::Meeting* const> meetings_;
+  bool entered_ = false;
   std::int64_t looks_ = 0, due_ = 1;     // due: the look at which the next snapshot is taken
   std::int64_t rested_ = 0;              // so many operators have to have completed by then
   std::array<Snapshot, 4> snapshots_{};  // the latest ones

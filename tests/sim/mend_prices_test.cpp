@@ -37,6 +37,22 @@ TEST(MendPrices, AreThoseOfTheChangedJobsTheShortestFirst) {
   }
 }
 
+TEST(MendPrices, OneOfEachRankIsEnoughWhereEachIsAskedFor) {
+  spec::Job job = short_of_memory(
+      toy::job({.dp = 8, .zero = 1, .microbatches = 2, .micro_batch = 2}, [](spec::Job& j) { j.model.layers = 32; }),
+      0.9);
+  job.simulation.unfold = true;
+  result::Prediction p = sim::predict(job).prediction;
+  sim::price_mends(job, p);
+  ASSERT_FALSE(p.mends.empty());
+  for (const sim::FittingChange& change : sim::fitting_changes(job)) {
+    ASSERT_TRUE(change.job.simulation.unfold);
+    const auto at = std::ranges::find(p.mends, change.flags) - p.mends.begin();
+    EXPECT_EQ(p.mend_step_times_s[static_cast<std::size_t>(at)], sim::predict(change.job).prediction.step_time_s)
+        << change.flags;
+  }
+}
+
 TEST(MendPrices, WhatFitsHasNone) {
   const spec::Job job = toy::job();
   result::Prediction p = sim::predict(job).prediction;

@@ -64,6 +64,8 @@ std::int64_t copied_of(const sim::EngineInput& in, const std::string& which) {
   const EngineOutput fast = sim::run(in), slow = sim::run(in, sim::kLargestIsland, Repeats::run);
   EXPECT_EQ(slow.copied, 0) << which;
   expect_equal(fast, slow, which);
+  for (const int island : {1, 2})
+    expect_equal(sim::run(in, island), slow, which + ", islands of " + std::to_string(island));
   return fast.copied;
 }
 
@@ -114,6 +116,45 @@ TEST(Recurrence, ARankThatGoesAnotherWayHoldsTheOthersBack) {
   p.meet(0, {0, 1});
   EXPECT_GT(copied_of(p.in, "held back"), 500);
   EXPECT_EQ(sim::run(p.in).end, 60 * (10 + 5 + 1) + 60 * (40 + 5 + 1));
+}
+
+TEST(Recurrence, AnIslandCopiesWhatItDoesWhileItMeetsNobodyElse) {
+  // Two replicas of two ranks, each of which meets every 10 + 5 + 1 in 100 calls, the second 20 + 5 + 1; then all four.
+  // The first replica runs ahead of the second, each in its own rhythm, and waits at the end.
+  Programs p({}, 2);
+  for (const Ticks kernel : {10, 20}) {
+    const int usual = p.add_segment({op(Stream::compute, kernel), on_channel(op(Stream::tp, 5, {kCompute}), 0),
+                                     synchronizing(op(Stream::compute, 1, {kTp}))});
+    const int last = p.add_segment({on_channel(op(Stream::dp, 7, {kCompute}), 1)});
+    std::vector<int> program(100, usual);
+    program.push_back(last);
+    for (int rank = 0; rank < 2; ++rank) p.add_instance(calls_of(program));
+  }
+  p.meet(0, {0, 1});
+  p.meet(0, {2, 3});
+  p.meet(1, {0, 1, 2, 3});
+  const EngineOutput apart = sim::run(p.in, 2), slow = sim::run(p.in, sim::kLargestIsland, Repeats::run);
+  expect_equal(apart, slow, "islands of two");
+  EXPECT_EQ(apart.end, 100 * (20 + 5 + 1) + 7);
+  EXPECT_GT(apart.copied, 4 * 3 * 80);
+}
+
+TEST(Recurrence, ACollectiveOfAllIslandsInEachCallEndsTheirRhythm) {
+  // As before, but all four meet in every call: nothing is copied where they run apart.
+  Programs p({}, 2);
+  for (const Ticks kernel : {10, 20}) {
+    const int usual = p.add_segment({op(Stream::compute, kernel), on_channel(op(Stream::tp, 5, {kCompute}), 0),
+                                     on_channel(op(Stream::dp, 7, {kTp}), 1),
+                                     synchronizing(op(Stream::compute, 1, {plan::event_of(Stream::dp)}))});
+    for (int rank = 0; rank < 2; ++rank) p.add_instance(calls_of(std::vector<int>(100, usual)));
+  }
+  p.meet(0, {0, 1});
+  p.meet(0, {2, 3});
+  p.meet(1, {0, 1, 2, 3});
+  const EngineOutput apart = sim::run(p.in, 2), slow = sim::run(p.in, sim::kLargestIsland, Repeats::run);
+  expect_equal(apart, slow, "all meet");
+  EXPECT_EQ(apart.copied, 0);
+  EXPECT_EQ(apart.end, 100 * (20 + 5 + 7 + 1));
 }
 
 TEST(Recurrence, NothingRepeatsWhereTimesAreDrawn) {
