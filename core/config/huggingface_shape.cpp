@@ -133,7 +133,7 @@ void read_rope_scale(spec::Model& model, HuggingFaceConfig& config) {
   double scaling = 1, attention = 0, own = 0, all = 0, original = 0;
   map.read(map.has("rope_type") ? "rope_type" : "type", kind);
   map.read("factor", scaling, 1, 1e9);
-  const bool told = map.read("attention_factor", attention, 1, spec::kMostRopeScale);
+  const bool told = map.read("attention_factor", attention, 0.1, spec::kMostRopeScale);
   map.read("mscale", own, 0, 100);
   map.read("mscale_all_dim", all, 0, 100);
   map.read("original_max_position_embeddings", original, 2, static_cast<double>(spec::kMostPositions));

@@ -230,7 +230,7 @@ void read_attention(Model& model, MapReader& map) {
   map.read("attention_gate", model.attention_gate);
   map.read("attention_sinks", model.attention_sinks);
   map.read("position", model.position);
-  map.read("rope_scale", model.rope_scale, 1, spec::kMostRopeScale);
+  map.read("rope_scale", model.rope_scale, 0.1, spec::kMostRopeScale);
   map.read("max_positions", model.max_positions, 0, spec::kMostPositions);
 }
 

@@ -358,6 +358,9 @@ TEST(HuggingFaceFamilies, RotaryEmbeddingIsScaledAsYarnAndLongropeDo) {
                    (1 + 0.2 * std::log(16)) / (1 + 0.1 * std::log(16)));
   EXPECT_DOUBLE_EQ(scale("rope_scaling", R"({"type": "longrope", "original_max_position_embeddings": 4096})"),
                    std::sqrt(1 + std::log(32) / std::log(4096)));
+  EXPECT_DOUBLE_EQ(scale("rope_scaling", R"({"type": "yarn", "factor": 16, "attention_factor": 0.8})"), 0.8);
+  EXPECT_DOUBLE_EQ(scale("rope_scaling", R"({"type": "yarn", "factor": 16, "attention_factor": null})"),
+                   1 + 0.1 * std::log(16));
   EXPECT_DOUBLE_EQ(scale("rope_scaling", R"({"rope_type": "llama3", "factor": 8})"), 1);
   EXPECT_DOUBLE_EQ(scale("rope_scaling", "null"), 1);
 }
