@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,6 +23,7 @@
 
 #include "core/base/fault.h"
 #include "core/base/text.h"
+#include "real/executor/nameless_file.h"
 
 namespace real {
 namespace {
@@ -39,10 +39,8 @@ constexpr double kShareOfFree = 0.25;
 class File {
  public:
   explicit File(const std::string& folder) : folder_(folder) {
-    std::string name = folder + "/forerun-XXXXXX";
-    handle_ = mkostemp(name.data(), O_CLOEXEC);
+    handle_ = nameless_file(folder);
     if (handle_ < 0) fail("make", folder, errno);
-    unlink(name.c_str());
     direct_ = fcntl(handle_, F_SETFL, fcntl(handle_, F_GETFL) | O_DIRECT) == 0;
   }
   ~File() { close(handle_); }
@@ -67,13 +65,7 @@ class File {
  private:
   template <class Moves>
   void move(const char* what, Moves moves) const {
-    for (std::size_t done = 0; done < kRequest;) {
-      const ssize_t moved = moves(done);
-      if (moved < 0 && errno == EINTR) continue;
-      if (moved < 0) fail(what, folder_, errno);
-      if (moved == 0) fail(what, folder_, EIO);
-      done += static_cast<std::size_t>(moved);
-    }
+    move_all(kRequest, moves, [&](int error) { fail(what, folder_, error != 0 ? error : EIO); });
   }
   std::string folder_;
   int handle_ = -1;

@@ -2,7 +2,6 @@
 #include "real/executor/drive_file.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,6 +12,7 @@
 #include <utility>
 
 #include "core/base/fault.h"
+#include "real/executor/nameless_file.h"
 
 namespace real {
 namespace {
@@ -21,16 +21,10 @@ namespace {
   throw base::DeviceError("offloading to drives: cannot " + std::string(what) + " a file in '" + folder + "': " + why);
 }
 
-/// Calls moves(done so far), which tells how many bytes the drive took, until all have been.
 template <class Moves>
 void all(std::size_t bytes, const char* what, const std::string& folder, Moves moves) {
-  for (std::size_t done = 0; done < bytes;) {
-    const ssize_t moved = moves(done);
-    if (moved < 0 && errno == EINTR) continue;
-    if (moved < 0) fail(what, folder, std::strerror(errno));
-    if (moved == 0) fail(what, folder, "it ends too early");
-    done += static_cast<std::size_t>(moved);
-  }
+  move_all(bytes, moves,
+           [&](int error) { fail(what, folder, error != 0 ? std::strerror(error) : "it ends too early"); });
 }
 
 /// Until the drive has been given the pages of a range, and of no other, whoever writes there. Its own cache is not
@@ -54,10 +48,8 @@ DriveFile::DriveFile() {
   std::error_code error;
   folder_ = std::filesystem::temp_directory_path(error).string();
   if (error) fail("make", wished_folder(), error.message().c_str());
-  std::string name = folder_ + "/forerun-XXXXXX";
-  handle_ = mkostemp(name.data(), O_CLOEXEC);
+  handle_ = nameless_file(folder_);
   if (handle_ < 0) fail("make", folder_, std::strerror(errno));
-  unlink(name.c_str());
 }
 
 DriveFile::~DriveFile() { close(handle_); }

@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -35,6 +36,9 @@ class Run final : private Rider {
   [[gnu::noinline]] void ship(Machine&, int s, Ticks late);  // out of start(), which is worth inlining
   void prepare(Machine&, std::int32_t instance);
   void issue_all();
+  std::span<Machine> machines_on(std::int32_t island) {
+    return std::span(machines_).subspan(islands_.begin[island], islands_.begin[island + 1] - islands_.begin[island]);
+  }
   void visit(std::int32_t island);
   [[gnu::noinline]] void leap();
   void issue(Machine&);
@@ -380,16 +384,15 @@ void Run::visit(std::int32_t island) {
   visited_ = island;
   horizon_.set(island, kNever);
   const Tournament& clocks = clocks_[island];
-  Machine* machines = &machines_[islands_.begin[island]];
+  const std::span<Machine> machines = machines_on(island);
   if (recurrence_) {
-    const auto count = static_cast<std::size_t>(islands_.begin[island + 1] - islands_.begin[island]);
-    recurrence_->enter({machines, count}, own_[island], out_.completed);
+    recurrence_->enter(machines, own_[island], out_.completed);
     paced_ = -1;
   }
   do {
     now_ = instant_of(clocks.earliest());
     advance(machines[clocks.winner()], stream_of(clocks.earliest()));
-    if (recurrence_ && machines->call != paced_ && open_[island] == 0) leap();
+    if (recurrence_ && machines.front().call != paced_ && open_[island] == 0) leap();
   } while (clocks.earliest() < kNever && (open_[island] == 0 || clocks.earliest() < horizon_.earliest()));
   visited_ = -1;
   horizon_.set(island, clocks.earliest());
@@ -398,12 +401,9 @@ void Run::visit(std::int32_t island) {
 /// Copies what repeats, if anything does.
 void Run::leap() {
   if (recurrence_->leap(now_, out_)) {
-    const auto begin = machines_.begin();
-    for (auto m = begin + islands_.begin[visited_]; m != begin + islands_.begin[visited_ + 1]; ++m) {
-      clocks_[visited_].set(m->seat, next_event(*m));
-    }
+    for (const Machine& m : machines_on(visited_)) clocks_[visited_].set(m.seat, next_event(m));
   }
-  paced_ = machines_[islands_.begin[visited_]].call;
+  paced_ = machines_on(visited_).front().call;
 }
 
 void Run::issue_all() {

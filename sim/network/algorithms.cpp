@@ -46,9 +46,9 @@ NetworkPrice ring(CollectiveKind kind, const Ground& at) {
   const double laps = kind == CollectiveKind::all_reduce ? 2 : 1;
   const base::Bytes sent = at.bytes * bus_factor(kind, at.size);
   const double far_steps = at.domains > 1 ? laps * (at.domains - 1) : 0, steps = laps * (at.size - 1) - far_steps;
-  const Leg inside{&near, at.inside * decay(near, at.members), steps, beyond_short(steps, laps), sent, at.own};
+  const Leg inside{&near, at.inside * decay(near, at.members), steps, sent, at.own, beyond_short(steps, laps)};
   if (at.domains == 1) return priced(streamed(inside), Algorithm::ring, near);
-  const Leg between{&far, rate_between(far, at, Pattern::ring), far_steps, 0, sent, at.own};
+  const Leg between{&far, rate_between(far, at, Pattern::ring), far_steps, sent, at.own};
   return crossed(streamed(between, at.members > 1 ? inside : Leg{}), Algorithm::ring, far, at, Pattern::ring);
 }
 
@@ -56,13 +56,13 @@ NetworkPrice ring(CollectiveKind kind, const Ground& at) {
 Leg tree_leg(const Ground& at) {
   const PathCurve& tree = at.far().tree;
   const double share = 2.0 * (at.domains - 1) / at.domains;
-  return {&tree, rate_between(tree, at, Pattern::tree), 2.0 * levels(at.domains), 0, at.bytes * share, {}};
+  return {&tree, rate_between(tree, at, Pattern::tree), 2.0 * levels(at.domains), at.bytes * share, {}};
 }
 
 NetworkPrice tree(const Ground& at) {
   const PathCurve& near = at.near().all_reduce;
   // No long chain was measured apart from rings: all of its steps take `hop`.
-  const Leg chain{&near, at.inside * decay(near, at.members), 2.0 * (at.members - 1), 0, at.bytes * 2.0, {}};
+  const Leg chain{&near, at.inside * decay(near, at.members), 2.0 * (at.members - 1), at.bytes * 2.0, {}};
   if (at.domains == 1) return priced(streamed(chain), Algorithm::tree, near);
   const Streamed both = streamed(tree_leg(at), at.members > 1 ? chain : Leg{});
   return crossed(both, Algorithm::tree, at.far().tree, at, Pattern::tree);
@@ -70,17 +70,17 @@ NetworkPrice tree(const Ground& at) {
 
 Leg nvls_leg(const Ground& at) {
   const PathCurve& near = at.near().nvls;
-  return {&near, at.inside * decay(near, at.members), 1, 0, at.bytes * ((at.members + 1.0) / at.members), {}};
+  return {&near, at.inside * decay(near, at.members), 1, at.bytes * ((at.members + 1.0) / at.members), {}};
 }
 
 NetworkPrice collnet(const Ground& at, bool multicast) {
   const PathCurve& far = at.far().collnet;
   const PathCurve& near = at.near().all_reduce;
-  const Leg between{&far, rate_between(far, at, Pattern::tree), 1, 0, at.bytes, {}};
+  const Leg between{&far, rate_between(far, at, Pattern::tree), 1, at.bytes, {}};
   Leg inside;
   if (at.members > 1) {
     const double share = 2.0 * (at.members - 1) / at.members;
-    inside = multicast ? nvls_leg(at) : Leg{&near, at.inside * decay(near, at.members), 2, 0, at.bytes * share, at.own};
+    inside = multicast ? nvls_leg(at) : Leg{&near, at.inside * decay(near, at.members), 2, at.bytes * share, at.own};
   }
   return crossed(streamed(between, inside), Algorithm::collnet, far, at, Pattern::tree);
 }
@@ -88,7 +88,7 @@ NetworkPrice collnet(const Ground& at, bool multicast) {
 NetworkPrice pat(CollectiveKind kind, const Ground& at) {
   const PathCurve& far = at.far().pat;
   const double steps = levels(at.domains);
-  const Leg between{&far, rate_between(far, at, Pattern::ring), steps, 0, at.bytes * bus_factor(kind, at.size), at.own};
+  const Leg between{&far, rate_between(far, at, Pattern::ring), steps, at.bytes * bus_factor(kind, at.size), at.own};
   return crossed(streamed(between), Algorithm::pat, far, at, Pattern::ring);
 }
 
@@ -98,13 +98,13 @@ NetworkPrice direct(const Ground& at, std::int64_t crossing) {
   const PathCurve& near = at.near().all_to_all;
   const PathCurve& far = at.far().all_to_all;
   const base::Bytes each = at.bytes / at.size;
-  Leg inside{&near, at.inside * decay(near, at.members), at.members - 1.0, 0, each * (at.members - 1.0), at.own};
+  Leg inside{&near, at.inside * decay(near, at.members), at.members - 1.0, each * (at.members - 1.0), at.own};
   if (at.domains == 1) return priced(streamed(inside), Algorithm::direct, near);
   const base::Bytes out = crossing < 0 ? each * (at.size - at.members) : base::Bytes(static_cast<double>(crossing));
   if (crossing >= 0) inside.sent = at.bytes * ((at.members - 1.0) / at.members);
   const double peers = at.members == 1 || at.nvlink ? at.domains - 1.0 : at.size - at.members;
   const base::ByteRate of_a_rank = rate_between(far, at, Pattern::all_to_all) / at.members;
-  const Leg between{&far, of_a_rank, peers, 0, out, at.own};
+  const Leg between{&far, of_a_rank, peers, out, at.own};
   const Streamed both = streamed(between, at.members > 1 ? inside : Leg{});
   return crossed(both, Algorithm::direct, far, at, Pattern::all_to_all);
 }
@@ -125,11 +125,11 @@ NetworkPrice shift(const Ground& at) {
   NetworkPrice inside{{}, Algorithm::direct, Protocol::none, &near, near.residual};
   if (at.members > 1) {
     const base::ByteRate rate = at.nvlink ? at.paths.inside(at.group, 2, true) : at.inside;
-    inside = priced(streamed({&near, rate, 1, 0, at.bytes, {}}), Algorithm::direct, near);
+    inside = priced(streamed({&near, rate, 1, at.bytes, {}}), Algorithm::direct, near);
   }
   if (at.domains == 1) return inside;
   const PathCurve& far = at.far().send;
-  const Streamed alone = streamed({&far, at.between(Pattern::shift), 1, 0, at.bytes, {}});
+  const Streamed alone = streamed({&far, at.between(Pattern::shift), 1, at.bytes, {}});
   NetworkPrice both = crossed(alone, Algorithm::direct, far, at, Pattern::shift);
   both.crossing.inside = std::max(base::Seconds(), inside.time - both.crossing.start);
   if (!(both.time < inside.time)) return both;
@@ -251,7 +251,7 @@ NetworkPrice price_send(const plan::Transfer& t, const Paths& paths) {
     const PathCurve& far = cluster.fabric.calibration.send;
     const plan::GroupShape pair{2, 1, 2, t.sharing, t.layout};
     const base::ByteRate rate = paths.between(pair, 1, Pattern::send);
-    const Streamed alone = streamed({&far, rate, 1, 0, sent, {}});
+    const Streamed alone = streamed({&far, rate, 1, sent, {}});
     NetworkPrice out = priced(alone, Algorithm::direct, far);
     out.crossing = {Pattern::send, pair, rate * alone.first, alone.time - alone.first, {}};
     return out;
@@ -259,7 +259,7 @@ NetworkPrice price_send(const plan::Transfer& t, const Paths& paths) {
   const PathCurve& near = cluster.node.links.send;
   const bool nvlink = !t.crosses_domain && joined_by_nvlink(cluster.node, 2);
   const base::ByteRate rate = paths.inside({2, 2, 1, 1, t.layout}, 2, nvlink);
-  return priced(streamed({&near, rate, 1, 0, sent, {}}), Algorithm::direct, near);
+  return priced(streamed({&near, rate, 1, sent, {}}), Algorithm::direct, near);
 }
 
 }  // namespace sim

@@ -20,9 +20,9 @@ struct Leg {
   const spec::PathCurve* curve = nullptr;
   base::ByteRate rate;
   double steps = 0;   // one after another, on this kind of link
-  double beyond = 0;  // of them, those of a ring beyond kShortRing ranks
   base::Bytes sent;   // on this kind of link, by one rank (or by all that share `rate`)
   base::Bytes own;    // stays where it is, copied
+  double beyond = 0;  // of the steps, those of a ring beyond kShortRing ranks
 };
 
 struct Streamed {
