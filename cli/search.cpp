@@ -76,6 +76,7 @@ std::optional<result::Search> searched(const Arguments& args) {
   sim::SearchOptions options;
   options.by = objective_of(args);
   options.top = number_of(args, "--top", options.top, 1, kMostResults);
+  options.more_nodes = true;
   options.threads = number_of(args, "--threads", 0u, 0u, kMostThreads);
   if (args.has("--price")) options.gpu_hour = number_of(args, "--price", 2.0, 0.0, 1e6);
   if ((options.by == sim::Objective::cost || options.by == sim::Objective::tokens_per_dollar) && !options.gpu_hour) {

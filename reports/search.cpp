@@ -32,7 +32,8 @@ std::string nearest_text(const Search& s, const Style& style) {
   if (!p.attack.empty()) told += " Attack " + spaced(p.attack) + '.';
   if (p.mends.empty()) told += " No change that forerun predict tries makes it fit.";
   return '\n' + paragraph("Nearest comes ", told, style.columns) +
-         mend_lines(p, "    it fits with ", "              or ", style.columns);
+         mend_lines(p, "    it fits with ", "              or ", style.columns) +
+         (s.nodes_that_fit ? fmt::format("Strategies fit from {0} nodes on (--nodes {0}).\n", *s.nodes_that_fit) : "");
 }
 
 std::string results_text(const Search& s, const Style& style) {

@@ -43,7 +43,8 @@ Json row_json(const SearchRow& row) {
 }
 
 /// What does not fit; how long it would take is of no interest.
-Json nearest_json(const SearchRow& row) {
+Json nearest_json(const Search& s) {
+  const SearchRow& row = *s.nearest;
   const result::Prediction& p = row.prediction;
   const auto [needed, there] = shortfall_of(p);
   return {{"strategy", strategy_json(row.strategy)},
@@ -51,7 +52,8 @@ Json nearest_json(const SearchRow& row) {
           {"short_bytes", needed - there},
           {"attack", p.attack},
           {"mends", p.mends},
-          {"mend_step_times_s", p.mend_step_times_s}};
+          {"mend_step_times_s", p.mend_step_times_s},
+          {"nodes_that_fit", s.nodes_that_fit ? Json(*s.nodes_that_fit) : Json()}};
 }
 
 }  // namespace
@@ -72,7 +74,7 @@ std::string json(const Search& s) {
   out["strategies_per_s"] = static_cast<double>(s.evaluated) / std::max(s.elapsed_s, 1e-9);
   out["results"] = Json::array();
   for (const SearchRow& row : s.results) out["results"].push_back(row_json(row));
-  out["nearest"] = s.nearest ? nearest_json(*s.nearest) : Json();
+  out["nearest"] = s.nearest ? nearest_json(s) : Json();
   out["pareto"] = Json::array();
   for (const result::SearchTrade& t : s.pareto) {
     Json& trade =

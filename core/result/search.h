@@ -49,9 +49,10 @@ struct Search {
   std::int64_t priced = 0, bounded = 0;  // of those that fit
   std::int64_t operator_level = 0;       // of the priced, those that two levels cannot tell
   double elapsed_s = 0;
-  std::vector<SearchRow> results;    // best first
-  std::optional<SearchRow> nearest;  // where nothing fits: what comes nearest to the GPUs' memory
-  std::vector<SearchTrade> pareto;   // fastest first
+  std::vector<SearchRow> results;     // best first
+  std::optional<SearchRow> nearest;   // where nothing fits: what comes nearest to the GPUs' memory
+  std::optional<int> nodes_that_fit;  // and on how many nodes of the kind something would
+  std::vector<SearchTrade> pareto;    // fastest first
   std::vector<SearchedKey> space;
   Choices left_out;  // key, and what of it is not searched unless allowed
   std::vector<std::string> notes;

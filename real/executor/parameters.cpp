@@ -9,6 +9,7 @@
 #include <span>
 #include <stdexcept>
 
+#include "core/base/fnv.h"
 #include "core/plan/adapters.h"
 #include "core/plan/low_precision.h"
 #include "core/spec/parameters.h"
@@ -313,10 +314,7 @@ bool is_of_both_ends(const spec::Model& model, const Parameter& p) {
 namespace {
 
 std::uint64_t key_of(const Parameter& p, std::uint64_t seed) {
-  std::uint64_t key = 14695981039346656037ull ^ seed;  // FNV-1a
-  for (const char c : fmt::format("{}/{}", p.layer, p.name))
-    key = (key ^ static_cast<unsigned char>(c)) * 1099511628211ull;
-  return key;
+  return base::fnv1a(fmt::format("{}/{}", p.layer, p.name), base::kFnvBasis ^ seed);
 }
 
 }  // namespace

@@ -66,16 +66,14 @@ void expect_agreement(World& world, const Intentions& mine) {
   throw base::DeviceError(why);
 }
 
-void Fingerprint::take(unsigned char byte) { hash_ = (hash_ ^ byte) * 1099511628211ull; }
-
 Fingerprint& Fingerprint::add(const std::string& text) {
-  for (const char c : text) take(static_cast<unsigned char>(c));
+  hash_ = base::fnv1a(text, hash_);
   return add(static_cast<std::int64_t>(text.size()));
 }
 
 Fingerprint& Fingerprint::add(std::int64_t number) {
   for (int shift = 0; shift < 64; shift += 8) {
-    take(static_cast<unsigned char>(static_cast<std::uint64_t>(number) >> shift));
+    hash_ = base::fnv1a(static_cast<unsigned char>(static_cast<std::uint64_t>(number) >> shift), hash_);
   }
   return *this;
 }

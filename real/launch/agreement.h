@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/fnv.h"
 #include "real/launch/world.h"
 
 namespace real {
@@ -27,8 +28,7 @@ class Fingerprint {
   std::string text() const;
 
  private:
-  void take(unsigned char byte);
-  std::uint64_t hash_ = 14695981039346656037ull;
+  std::uint64_t hash_ = base::kFnvBasis;
 };
 
 }  // namespace real

@@ -19,6 +19,7 @@
 #include "sim/search/answer.h"
 #include "sim/search/findings.h"
 #include "sim/search/leaders.h"
+#include "sim/search/more_nodes.h"
 #include "sim/search/nearest.h"
 #include "sim/search/strategies.h"
 #include "sim/search/two_level.h"
@@ -69,6 +70,8 @@ class Searcher {
     filter();
     price();
     if (gathered()) answer({base_, space_, options_, threads_}, leaders_, nearest_, counts_, out_);
+    if (out_.nearest && options_.more_nodes)
+      out_.nodes_that_fit = nodes_that_fit(base_, space_, threads_, options_.stop);
     out_.elapsed_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return std::move(out_);
   }

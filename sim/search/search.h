@@ -31,6 +31,7 @@ struct SearchOptions {
   int top = 10;
   std::optional<double> gpu_hour;  // price of a GPU for an hour
   unsigned threads = 0;            // 0: all cores
+  bool more_nodes = false;         // where nothing fits, find out how many nodes would do
   bool bounds = true;              // false: prices every strategy that fits (the oracle of the tests)
   std::function<void(std::size_t done, std::size_t all)> progress;  // called by one thread at a time
   const std::atomic<bool>* stop = nullptr;                          // once true, the best so far is the answer

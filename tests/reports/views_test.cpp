@@ -183,6 +183,10 @@ TEST(Views, OfASearchWhereNothingFitsTellTheNearest) {
                                   "              or --zero 3           12.8 s\n"),
             std::string::npos)
       << reports::text(s);
+  EXPECT_EQ(reports::text(s).find("nodes on"), std::string::npos);
+  s.nodes_that_fit = 3;
+  EXPECT_NE(reports::text(s).find("12.8 s\nStrategies fit from 3 nodes on (--nodes 3).\n"), std::string::npos)
+      << reports::text(s);
   s.nearest->prediction.mends.clear();
   s.nearest->prediction.mend_step_times_s.clear();
   EXPECT_NE(reports::text(s).find("No change that"), std::string::npos);

@@ -287,6 +287,38 @@ TEST(Search, WhereNothingFitsTheNearestIsToldByAnyNumberOfProcesses) {
   }
 }
 
+TEST(Search, WhereNothingFitsItTellsHowManyNodesWouldDo) {
+  // Memory that the leanest strategy of three nodes just fills: the plain oracle works out every strategy of each
+  // number.
+  spec::Job job = base_job(1);
+  job.model.layers = 6;  // three nodes, of one stage each, hold less of them than two
+  job.training.global_batch = 96;
+  spec::SearchSpace space = some_space();
+  space[SearchKey::tp] = {8};
+  const auto least_on = [&](int nodes) {
+    spec::Job other = job;
+    other.cluster.nodes = nodes;
+    return least_peak(other, space);
+  };
+  job.cluster.node.gpu.memory = base::Bytes(static_cast<double>(least_on(3)));
+  job.cluster.nodes = 1;
+  sim::SearchOptions asked = options();
+  asked.more_nodes = true;
+  const result::Search answer = sim::search(job, space, asked);
+  ASSERT_TRUE(answer.nearest);
+  EXPECT_GT(least_on(2), least_on(3));
+  EXPECT_EQ(answer.nodes_that_fit, 3);
+  EXPECT_FALSE(sim::search(job, space, options()).nodes_that_fit);  // unless it is asked
+}
+
+TEST(Search, WhereNoNumberOfNodesWouldDoNoneIsTold) {
+  spec::Job job = base_job(1);
+  job.cluster.node.gpu.memory = base::Bytes(1e6);  // of activations alone there are more
+  sim::SearchOptions asked = options();
+  asked.more_nodes = true;
+  EXPECT_FALSE(sim::search(job, some_space(), asked).nodes_that_fit);
+}
+
 TEST(Search, WhereSomethingFitsNothingElseIsTheNearest) {
   EXPECT_FALSE(sim::search(base_job(1), some_space(), options()).nearest);
 }
