@@ -101,6 +101,11 @@ void read_model_code(MapReader& map, spec::Framework& framework) {
   map.read("strided_eager", framework.strided_eager);
   map.read("attention_copies", framework.attention_copies);
   map.read("norm_backward", framework.norm_backward, 1.0, 10.0);
+  map.read("tuned_norms", framework.tuned_norms, 1, 1'000'000);
+  map.read("general_norm", framework.general_norm, 1.0, 10.0);
+  map.read("general_norm_backward", framework.general_norm_backward, 1.0, 10.0);
+  map.read("general_norm_sums", framework.general_norm_sums);
+  map.read("general_norm_sums_of_amd", framework.general_norm_sums_of_amd);
   map.read("keeps_logits", framework.keeps_logits);
   map.read("adds_embedding_rows", framework.adds_embedding_rows);
   map.read("shifted_logits", framework.shifted_logits);

@@ -43,15 +43,15 @@ void write(SegmentBuilder& out, const Linear& linear, const char* what, const Ch
 
 }  // namespace
 
-Chain stream_norm_forward(const Context& c, std::int64_t elements) {
-  if (!joins_casts(c)) return norm_forward(c, elements, c.stream);
-  return chain(Kind::norm, elements, kWide, kNarrow, 1);  // for all that read it
+Chain stream_norm_forward(const Context& c, std::int64_t tokens) {
+  if (!joins_casts(c)) return norm_forward(c, tokens * c.hidden, c.hidden, c.stream);
+  return chain(Kind::norm, tokens * c.hidden, kWide, kNarrow, 1);  // for all that read it
 }
 
-Chain stream_norm_backward(const Context& c, std::int64_t elements) {
-  if (!joins_casts(c)) return norm_backward(c, elements, c.stream);
+Chain stream_norm_backward(const Context& c, std::int64_t tokens) {
+  if (!joins_casts(c)) return norm_backward(c, tokens * c.hidden, c.hidden, c.stream);
   const double pace = c.job.framework.norm_backward;
-  return chain(Kind::norm, elements, pace * (kNarrow + kWide), pace * kWide, 2);
+  return chain(Kind::norm, tokens * c.hidden, pace * (kNarrow + kWide), pace * kWide, 2);
 }
 
 std::int64_t kept_by_stream_norm(const Context& c) {

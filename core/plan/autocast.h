@@ -16,9 +16,9 @@ namespace plan {
 
 struct Linear;
 
-/// A norm of the residual stream: of `elements` numbers.
-Chain stream_norm_forward(const Context&, std::int64_t elements);
-Chain stream_norm_backward(const Context&, std::int64_t elements);
+/// A norm of the residual stream.
+Chain stream_norm_forward(const Context&, std::int64_t tokens);
+Chain stream_norm_backward(const Context&, std::int64_t tokens);
 
 /// Bytes a number of the stream that a norm's backward reads.
 std::int64_t kept_by_stream_norm(const Context&);

@@ -32,14 +32,11 @@ bool stops_recompute(const Context& c, int layer) {
 }
 
 spec::LayerParts Block::parts() const {
-  spec::LayerParts parts = c_.model.parts_in(out_.layer);
-  if (out_.module > 0) parts.indexes = parts.attends() && c_.model.indexer.has_value();  // Model::module_parts
-  return parts;
+  return out_.module > 0 ? c_.model.module_parts_in(out_.layer) : c_.model.parts_in(out_.layer);
 }
 
 void Block::norm(const char* name, bool backward) {
-  const std::int64_t elements = c_.shard_tokens * c_.hidden;
-  const Chain chain = backward ? stream_norm_backward(c_, elements) : stream_norm_forward(c_, elements);
+  const Chain chain = backward ? stream_norm_backward(c_, c_.shard_tokens) : stream_norm_forward(c_, c_.shard_tokens);
   out_.compute(chain.work, name, chain.launches);
 }
 
@@ -123,8 +120,8 @@ void Block::attention_core_backward(bool windowed) {
 
 void Block::attention_inputs_forward() {
   if (c_.model.qk_norm) {
-    const Chain chain = norm_forward(c_, c_.tokens * (c_.q_width + c_.kv_width));
-    out_.compute(chain.work, "query and key norm", 2 * chain.launches);
+    const Chain chain = query_key_norm(c_, false);
+    out_.compute(chain.work, "query and key norm", chain.launches);
   }
   if (c_.model.ropes_in(out_.layer) && !c_.model.mla) {
     const Chain rope = rope_forward(c_);
@@ -177,8 +174,8 @@ void Block::attention_backward(bool windowed) {
   }
   lay_out(copied_behind_attention(c_, c_.model.ropes_in(out_.layer)), "query, key and value gradients joined", 1);
   if (c_.model.qk_norm) {
-    const Chain chain = norm_backward(c_, c_.tokens * (c_.q_width + c_.kv_width));
-    out_.compute(chain.work, "query and key norm gradient", 2 * chain.launches);
+    const Chain chain = query_key_norm(c_, true);
+    out_.compute(chain.work, "query and key norm gradient", chain.launches);
   }
 }
 

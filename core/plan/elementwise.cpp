@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plan/elementwise.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "core/spec/model_code.h"
 
 namespace plan {
@@ -82,23 +85,46 @@ std::int64_t activation_input_element(const Context& c) { return inputs_in_fp8(c
 
 bool eager_norm(const Context& c) { return !c.fused_norm && c.model.norm == spec::Norm::rmsnorm; }
 
-Chain norm_forward(const Context& c, std::int64_t elements, std::int64_t element) {
+/// Whether a fused norm of such rows is left to a kernel for any width.
+bool is_general(const Context& c, std::int64_t width) {
+  const std::vector<int>& tuned = c.job.framework.tuned_norms;
+  return width > 0 && !tuned.empty() && std::ranges::find(tuned, width) == tuned.end();
+}
+
+Chain norm_forward(const Context& c, std::int64_t elements, std::int64_t width, std::int64_t element) {
   const double e = static_cast<double>(element);
-  if (!eager_norm(c)) return chain(Kind::norm, elements, e, e, 1);
+  if (!eager_norm(c)) {
+    const double pace = is_general(c, width) ? c.job.framework.general_norm : 1;
+    return chain(Kind::norm, elements, pace * e, pace * e, 1);
+  }
   if (element == 4) return chain(Kind::eager_norm, elements, 16, 12, 5);  // square, mean, scale, weight
   return chain(Kind::eager_norm, elements, 16 + 2 * e, 12 + 2 * e, 7);    // and the casts to fp32 and back
 }
 
-Chain norm_backward(const Context& c, std::int64_t elements, std::int64_t element) {
+Chain norm_backward(const Context& c, std::int64_t elements, std::int64_t width, std::int64_t element) {
   const double e = static_cast<double>(element);
   if (!eager_norm(c)) {  // input gradient; weight gradient's reduction
-    const double pace = c.job.framework.norm_backward;
-    return chain(Kind::norm, elements, 2 * e * pace, e * pace, 2);
+    const spec::Framework& f = c.job.framework;
+    const bool general = is_general(c, width);
+    const double pace = general ? f.general_norm_backward : f.norm_backward;
+    Chain out = chain(Kind::norm, elements, 2 * e * pace, e * pace, 2);
+    if (general) out.work.waits = std::llround(1e9 * f.general_norm_sums.si());
+    return out;
   }
   // Of x float, y = w (x rsqrt(mean x^2)) in bf16, as autograd has it: w's two gradients; x's through the product,
   // through the mean and through pow, which takes x^1 and 2 x apart; their sum. Small ones a row besides.
   const bool casts = element < 4;
   return chain(Kind::eager_norm, elements, casts ? 44 + 5 * e : 56, casts ? 32 + 3 * e : 36, 12);
+}
+
+Chain query_key_norm(const Context& c, bool backward) {
+  const std::int64_t elements = c.tokens * (c.q_width + c.kv_width);
+  const spec::QkScale scale = c.model.qk_scale;
+  const std::int64_t width = scale == spec::QkScale::width ? c.q_width : scale == spec::QkScale::head ? c.head_dim : 0;
+  Chain out = backward ? norm_backward(c, elements, width, c.element) : norm_forward(c, elements, width, c.element);
+  out.launches *= 2;
+  out.work.waits *= 2;
+  return out;
 }
 
 /// torchtitan's gpt-oss (models/gpt_oss/moe.py, swiglu, 2026) takes every other column of one result, so that whole

@@ -30,11 +30,11 @@ Chain chain(MemoryBound::Kind, std::int64_t elements, double read, double writte
 
 /// Layer norm is one kernel even in eager PyTorch; RMSNorm is a chain there.
 bool eager_norm(const Context&);
-/// Of tensors of `element` bytes a number.
-Chain norm_forward(const Context&, std::int64_t elements, std::int64_t element);
-Chain norm_backward(const Context&, std::int64_t elements, std::int64_t element);
-inline Chain norm_forward(const Context& c, std::int64_t elements) { return norm_forward(c, elements, c.element); }
-inline Chain norm_backward(const Context& c, std::int64_t elements) { return norm_backward(c, elements, c.element); }
+/// Of rows of `width` numbers, of `element` bytes each; 0: without weights, which no library has a kernel for.
+Chain norm_forward(const Context&, std::int64_t elements, std::int64_t width, std::int64_t element);
+Chain norm_backward(const Context&, std::int64_t elements, std::int64_t width, std::int64_t element);
+/// Of queries and of keys, head by head or of all of a rank's heads.
+Chain query_key_norm(const Context&, bool backward);
 /// Activation of the feed-forward on `tokens` tokens of one rank; `width` numbers each, 0: the dense layers' ffn.
 Chain activation_forward(const Context&, std::int64_t tokens, std::int64_t width = 0);
 Chain activation_backward(const Context&, std::int64_t tokens, std::int64_t width = 0);

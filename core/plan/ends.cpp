@@ -138,8 +138,7 @@ std::int64_t kept_embedding(const Context& c) {
 }  // namespace
 
 void norm_kernel(const Context& c, SegmentBuilder& out, const char* name, bool backward) {
-  const std::int64_t elements = c.shard_tokens * c.hidden;
-  const Chain chain = backward ? stream_norm_backward(c, elements) : stream_norm_forward(c, elements);
+  const Chain chain = backward ? stream_norm_backward(c, c.shard_tokens) : stream_norm_forward(c, c.shard_tokens);
   out.compute(chain.work, name, chain.launches);
 }
 

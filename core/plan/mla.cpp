@@ -42,7 +42,9 @@ MemoryBound moves(const Context& c, Kind kind, std::int64_t read, std::int64_t w
 bool pads_values(const Context& c) { return wants_equal_heads(c.attention) && c.value_head_dim < c.head_dim; }
 
 void LatentAttention::norm(std::int64_t width, std::string_view name, bool backward) {
-  const Chain chain = backward ? norm_backward(c_, c_.shard_tokens * width) : norm_forward(c_, c_.shard_tokens * width);
+  const std::int64_t elements = c_.shard_tokens * width;
+  const Chain chain =
+      backward ? norm_backward(c_, elements, width, c_.element) : norm_forward(c_, elements, width, c_.element);
   out_.compute(chain.work, name, chain.launches);
 }
 

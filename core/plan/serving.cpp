@@ -109,7 +109,7 @@ void sample_tokens(const Context& c, SegmentBuilder& out) {
   TensorParallel linear(c, out);
   // Under sequence parallelism the last tokens are on the last rank.
   if (c.sp) linear.collective(CollectiveKind::broadcast, c.batch * c.hidden, "last tokens broadcast");
-  const Chain norm = norm_forward(c, c.batch * c.hidden);
+  const Chain norm = norm_forward(c, c.batch * c.hidden, c.hidden, c.element);
   out.compute(norm.work, "final norm", norm.launches);
   const std::int64_t logits = c.batch * c.vocab * c.tp;  // of the whole vocabulary
   out.take(Category::logits, logits * (c.element + 4));

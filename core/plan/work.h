@@ -79,6 +79,7 @@ struct MemoryBound {
   std::int64_t read = 0, written = 0;  // bytes
   int kernels = 1;                     // launches that share these bytes
   int tensors = 1;                     // operands of experts side by side, which some frameworks take one by one
+  std::int64_t waits = 0;              // nanoseconds beside what the bytes take
   auto operator<=>(const MemoryBound&) const = default;
 };
 

@@ -99,16 +99,21 @@ struct Framework {
   bool strided_eager = false;          // by the operation, rotary embedding and gated halves are read number by number
   bool attention_copies = false;       // packed q, k and v are cut and turned for a fused kernel, gradients joined
   double norm_backward = 1;            // a fused norm's backward over a tuned kernel's time
-  int optimizer_workspace = 0;         // bytes a parameter that the optimizer's step takes for itself
-  bool keeps_stage_outputs = false;    // what a stage sent on stays until its gradient has been used
-  bool accumulates_whole = false;      // zero 2, 3: gradients stay whole until the last microbatch, with pp or without
-  bool keeps_pipeline_units = false;   // with pp Fsdp's sync_each_microbatch (zero 2, 3) and reshard (3) are off
-  bool stream_pools = false;           // gathers are allocated on a stream of their own, whose memory others cannot use
-  bool records_streams = false;        // what a collective reads or writes is freed when the device has passed it
-  bool flat_workspace = false;         // optimizer_workspace is one tensor, not one a parameter
-  bool keeps_logits = false;         // a fused loss writes nothing in forward; otherwise what its gradient begins with
-  bool adds_embedding_rows = false;  // an embedding's gradient goes to the sums of its rows; otherwise it is dense
-  bool shifted_logits = false;       // an unfused loss subtracts their maximum into a tensor of its own
+  /// Widths of fused RMSNorms that have a tuned kernel; empty: all have. Those of other widths take so many times as
+  /// long, and a while for the sums of their weight's gradient, whatever their size; on AMD's GPUs another.
+  std::vector<int> tuned_norms;
+  double general_norm = 1, general_norm_backward = 1;
+  base::Seconds general_norm_sums, general_norm_sums_of_amd;
+  int optimizer_workspace = 0;        // bytes a parameter that the optimizer's step takes for itself
+  bool keeps_stage_outputs = false;   // what a stage sent on stays until its gradient has been used
+  bool accumulates_whole = false;     // zero 2, 3: gradients stay whole until the last microbatch, with pp or without
+  bool keeps_pipeline_units = false;  // with pp Fsdp's sync_each_microbatch (zero 2, 3) and reshard (3) are off
+  bool stream_pools = false;          // gathers are allocated on a stream of their own, whose memory others cannot use
+  bool records_streams = false;       // what a collective reads or writes is freed when the device has passed it
+  bool flat_workspace = false;        // optimizer_workspace is one tensor, not one a parameter
+  bool keeps_logits = false;          // a fused loss writes nothing in forward; otherwise what its gradient begins with
+  bool adds_embedding_rows = false;   // an embedding's gradient goes to the sums of its rows; otherwise it is dense
+  bool shifted_logits = false;        // an unfused loss subtracts their maximum into a tensor of its own
   bool channels_first_tf32 = false;  // images in tf32 are turned around each convolution; 16-bit ones lie channels last
   UlyssesHeads ulysses_heads = UlyssesHeads::refused;
   ExpertBiases expert_biases = ExpertBiases::fused;

@@ -242,6 +242,9 @@ class Walk {
     figure(of, "step", f.step);
     figure({of.prefix, of.kind, of.source, "copies and files", true}, "cpu_optimizer", f.cpu_optimizer);
     figure({of.prefix, of.kind, of.source, "norm kernels", true}, "norm_backward", f.norm_backward);
+    figure({of.prefix, of.kind, of.source, "norm kernels", true}, "general_norm", f.general_norm);
+    figure({of.prefix, of.kind, of.source, "norm kernels", true}, "general_norm_backward", f.general_norm_backward);
+    figure({of.prefix, of.kind, of.source, "norm kernels"}, "general_norm_sums", f.general_norm_sums);
   }
 
   void storage(Training& t) {

@@ -193,11 +193,12 @@ struct Model {
             attends && indexer && indexer->in_layer(layer)};
   }
   /// Of a module of multi-token prediction: its attention chooses its own keys (GLM-5.2).
-  LayerParts module_parts(int block) const {
-    LayerParts parts = parts_in(module_layer(block));
+  LayerParts module_parts_in(int layer) const {
+    LayerParts parts = parts_in(layer);
     parts.indexes = parts.attends() && indexer.has_value();
     return parts;
   }
+  LayerParts module_parts(int block) const { return module_parts_in(module_layer(block)); }
   bool experts_in(int layer) const { return parts_in(layer).has_experts(); }
   /// Layers whose parts `that` likes; those of multi-token prediction not counted.
   template <class That>

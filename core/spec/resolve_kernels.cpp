@@ -1,8 +1,11 @@
 // core/spec/resolve_kernels.cpp -- kernels and model code where the Job says nothing (declared in fillers.h).
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <set>
 #include <string>
 
 #include "core/spec/fillers.h"
+#include "core/spec/generation.h"
 #include "core/spec/model_code.h"
 #include "core/spec/software_age.h"
 
@@ -58,6 +61,45 @@ void fill_compiled_head(Job& job, Filler& of_compiler) {
   of_compiler.tell("output head", "not padded", "compilers before mid-2024, GPUs without fp8");
 }
 
+/// Of the norms that it has: of the stream, of queries and keys, of narrow vectors of latent attention.
+std::set<int> norm_widths(const Model& m) {
+  std::set<int> out{static_cast<int>(m.hidden)};
+  if (m.qk_norm && m.qk_scale != QkScale::none)
+    out.insert(m.qk_scale == QkScale::width ? static_cast<int>(m.q_width()) : m.query_head_dim());
+  if (m.mla) out.insert({m.mla->kv_lora_rank, m.mla->q_lora_rank > 0 ? m.mla->q_lora_rank : m.mla->kv_lora_rank});
+  return out;
+}
+
+/// Whether a run goes through Transformer Engine: on GPUs with fp8, and Megatron Core's layers since 2024.
+bool has_transformer_engine(const Job& job) {
+  return job.cluster.node.gpu.computes(Dtype::fp8) || software_year(job) >= 2024;
+}
+
+/// NVIDIA's recipes for latent attention in mxfp8 on racks and for layers with recurrences leave norms to cuDNN, as
+/// those for some of Llama, whose widths have tuned kernels, too.
+bool leaves_norms_to_cudnn(const Job& job) {
+  const Node& node = job.cluster.node;
+  const bool rack = node.island() > node.gpus;
+  const bool latent = job.model.mla && rack && job.training.precision == Dtype::mxfp8;
+  return job.framework.recipes_of_fp8_gpus && node.gpu.computes(Dtype::fp8) && (latent || job.model.recurrent);
+}
+
+/// REQUIRES: fused_kernels.norm is filled.
+void fill_norms(Job& job, Filler& of_framework) {
+  Framework& f = job.framework;
+  if (f.tuned_norms.empty()) return;
+  const bool fused = job.strategy.fused_kernels.norm.value_or(false) && job.model.norm == Norm::rmsnorm;
+  const bool own = fused && !job.model.is_list() && has_transformer_engine(job) && !leaves_norms_to_cudnn(job);
+  if (!own) return f.tuned_norms.clear();
+  if (traits_of(job.cluster.node.gpu.generation).amd) f.general_norm_sums = f.general_norm_sums_of_amd;
+  std::string general;
+  for (const int width : norm_widths(job.model)) {
+    if (std::ranges::find(f.tuned_norms, width) != f.tuned_norms.end()) continue;
+    general += (general.empty() ? "" : " and ") + std::to_string(width);
+  }
+  if (!general.empty()) of_framework.tell("norms", "general kernels", f.name + " has no tuned ones of " + general);
+}
+
 }  // namespace
 
 void fill_kernels(Job& job, Filler& of_framework) {
@@ -97,6 +139,7 @@ void fill_kernels(Job& job, Filler& of_framework) {
   const bool fp8 = job.cluster.node.gpu.computes(Dtype::fp8);
   if (job.framework.recipes_of_fp8_gpus && !fp8) fill_older_code(job);
   of_framework.fill(fused.norm, usual.norm, "fused_kernels.norm", transformer);
+  fill_norms(job, of_framework);
   of_framework.fill(fused.rope, usual.rope, "fused_kernels.rope", ropes);
   of_framework.fill(fused.activation, usual.activation, "fused_kernels.activation");
   of_framework.fill(fused.softmax, usual.softmax, "fused_kernels.softmax",
@@ -128,7 +171,8 @@ void fill_model_code(Job& job, Filler& of_framework) {
   fill_checkpoints(job, of_framework);
   const bool compiles_loss = has_loss_of_2025(job);
   if (compiles_loss && job.strategy.compile) f.separate_loss = false;
-  const bool blocking = job.strategy.overlap.tp == TpOverlap::none;
+  const TpOverlap usual = f.overlap.tp.value_or(TpOverlap::none);
+  const bool blocking = job.strategy.overlap.tp.value_or(usual) == TpOverlap::none;
   f.keeps_gathered |= f.keeps_blocking_gathers && job.strategy.sp && blocking;
   if (!f.own_models || job.strategy.zero < 2) return;
   f.shifted_logits = false;  // the framework's own loss

@@ -9,7 +9,8 @@ namespace sim {
 Price price_memory_bound(const plan::MemoryBound& w, const Device& device) {
   const spec::MemoryCurve& curve = memory_curve(device.calibration, w.kind);
   const base::Bytes moved(static_cast<double>(w.read) + static_cast<double>(w.written));
-  return {curve.overhead * w.kernels + moved / (device.gpu.hbm * curve.efficiency), curve.from.residual};
+  const base::Seconds waits(1e-9 * static_cast<double>(w.waits));
+  return {curve.overhead * w.kernels + waits + moved / (device.gpu.hbm * curve.efficiency), curve.from.residual};
 }
 
 }  // namespace sim

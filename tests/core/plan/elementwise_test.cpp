@@ -34,8 +34,8 @@ constexpr std::int64_t kTokens = 128, kHidden = 256, kFfn = 1024, kVocab = 2048,
 TEST(Elementwise, FusedKernelsReadEachInputAndWriteEachOutputOnce) {
   const spec::Job j = job(true);
   const Context c(j);
-  expect_bytes(plan::norm_forward(c, 1000), 2 * 1000, 2 * 1000, 1);                                   // x; y
-  expect_bytes(plan::norm_backward(c, 1000), 2 * 2 * 1000, 2 * 1000, 2);                              // x, dy; dx
+  expect_bytes(plan::norm_forward(c, 1000, 500, 2), 2 * 1000, 2 * 1000, 1);                           // x; y
+  expect_bytes(plan::norm_backward(c, 1000, 500, 2), 2 * 2 * 1000, 2 * 1000, 2);                      // x, dy; dx
   expect_bytes(plan::activation_forward(c, kTokens), 2 * 2 * kTokens * kFfn, 2 * kTokens * kFfn, 1);  // gate, up; y
   expect_bytes(plan::activation_backward(c, kTokens), 3 * 2 * kTokens * kFfn, 2 * 2 * kTokens * kFfn,
                1);                                                                               // and dy; two
@@ -90,13 +90,39 @@ TEST(Elementwise, AnEagerRmsNormIsSevenKernels) {
   // Bytes an element, read and written: to fp32 2 4, square 4 4, mean 4 -, times the inverse root 4 4, to bf16 4 2,
   // weight 2 2. Together 20 and 16; the root of one number a token makes the seventh kernel and no bytes.
   const spec::Job j = job(false);
-  expect_bytes(plan::norm_forward(Context(j), 1000), 20 * 1000, 16 * 1000, 7);
+  expect_bytes(plan::norm_forward(Context(j), 1000, 500, 2), 20 * 1000, 16 * 1000, 7);
 }
 
 TEST(Elementwise, AnEagerLayerNormIsOneKernelAllTheSame) {
   spec::Job j = job(false);
   j.model.norm = spec::Norm::layernorm;
-  expect_bytes(plan::norm_forward(Context(j), 1000), 2 * 1000, 2 * 1000, 1);
+  expect_bytes(plan::norm_forward(Context(j), 1000, 500, 2), 2 * 1000, 2 * 1000, 1);
+}
+
+TEST(Elementwise, ANormOfAWidthWithoutATunedKernelTakesLonger) {
+  // Of 1,000 numbers in bf16 2.5 times 2 bytes read and written; backward 4 times what x, dy and dx are, and 30 us for
+  // the sums of the weight's gradient. Of queries and keys two norms, head by head, unless they have no weights.
+  spec::Job j = job(true);
+  j.framework.tuned_norms = {500};
+  j.framework.general_norm = 2.5;
+  j.framework.general_norm_backward = 4;
+  j.framework.general_norm_sums = base::us(30);
+  const Context c(j);
+  expect_bytes(plan::norm_forward(c, 1000, 500, 2), 2 * 1000, 2 * 1000, 1);
+  expect_bytes(plan::norm_forward(c, 1000, 250, 2), 5 * 1000, 5 * 1000, 1);
+  const Chain tuned = plan::norm_backward(c, 1000, 500, 2), general = plan::norm_backward(c, 1000, 250, 2);
+  EXPECT_EQ(general.work.read, 4 * tuned.work.read);
+  EXPECT_EQ(general.work.written, 4 * tuned.work.written);
+  EXPECT_EQ(tuned.work.waits, 0);
+  EXPECT_EQ(general.work.waits, 30'000);
+  const Chain heads = plan::query_key_norm(c, true);  // 128 tokens, 256 numbers of queries and as many of keys
+  EXPECT_EQ(heads.work.read, 4 * 2 * 2 * kTokens * 2 * kHidden);
+  EXPECT_EQ(heads.work.waits, 60'000);
+  EXPECT_EQ(heads.launches, 4);
+  j.model.qk_scale = spec::QkScale::none;
+  const Context unscaled(j);
+  EXPECT_EQ(plan::query_key_norm(unscaled, true).work.waits, 0);
+  EXPECT_EQ(plan::query_key_norm(unscaled, false).work.read, 2 * kTokens * 2 * kHidden);
 }
 
 TEST(Elementwise, DropoutOfAResidualWritesAMaskOfOneByteAndReadsItBack) {
@@ -143,8 +169,8 @@ TEST(Elementwise, EagerChainsMoveMoreBytesInMoreKernels) {
       EXPECT_GT(parts.work.read + parts.work.written, whole.work.read + whole.work.written) << name;
       EXPECT_GT(parts.launches, whole.launches) << name;
     };
-    more(plan::norm_forward(f, 1000), plan::norm_forward(e, 1000), "norm");
-    more(plan::norm_backward(f, 1000), plan::norm_backward(e, 1000), "norm gradient");
+    more(plan::norm_forward(f, 1000, 500, 2), plan::norm_forward(e, 1000, 500, 2), "norm");
+    more(plan::norm_backward(f, 1000, 500, 2), plan::norm_backward(e, 1000, 500, 2), "norm gradient");
     more(plan::activation_forward(f, 10), plan::activation_forward(e, 10), "activation");
     more(plan::activation_backward(f, 10), plan::activation_backward(e, 10), "activation gradient");
     more(plan::rope_forward(f), plan::rope_forward(e), "rope");
@@ -161,7 +187,8 @@ TEST(Elementwise, AnEagerRmsNormsGradientIsWhatAutogradRuns) {
   // (0, 4); x^1 (4, 4), 2 x (4, 4), times that gradient (8, 4); the sum of both (8, 4); to bf16 (4, 2). In fp32 without
   // the casts.
   const spec::Job half = job(false, 0.1, spec::Dtype::bf16), full = job(false, 0.1, spec::Dtype::fp32);
-  const Chain in_bf16 = plan::norm_backward(Context(half), 1000), in_fp32 = plan::norm_backward(Context(full), 1000);
+  const Chain in_bf16 = plan::norm_backward(Context(half), 1000, 500, 2),
+              in_fp32 = plan::norm_backward(Context(full), 1000, 500, 4);
   EXPECT_EQ(in_bf16.work.read, 1000 * (2 + 4 + 2 + 2 + 4 + 8 + 4 + 0 + 4 + 4 + 8 + 8 + 4));
   EXPECT_EQ(in_bf16.work.written, 1000 * (2 + 2 + 0 + 4 + 4 + 4 + 0 + 4 + 4 + 4 + 4 + 4 + 2));
   EXPECT_EQ(in_fp32.work.read, 1000 * (4 + 8 + 4 + 4 + 8 + 4 + 0 + 4 + 4 + 8 + 8));

@@ -139,6 +139,8 @@ TEST(Inputs, NameEveryRateOfTheFramework) {
                                                "scatter_gather_pipeline",
                                                "fp16_gradients",
                                                "hopper_attention",
+                                               "tuned_norms",
+                                               "general_norm_sums_of_amd",
                                                "recomputes_by_operators",
                                                "offloads_parameters",
                                                "offloads_to_drives",

@@ -64,6 +64,37 @@ TEST(ResolveKernels, TrainersThatCompileTheLossSince2025DoSoWhereNothingOlderRun
   }));
 }
 
+TEST(ResolveKernels, NormsAreTransformerEnginesWhereARunGoesThroughIt) {
+  // Of 1,024 numbers, without a tuned kernel. Older GPUs' older code has norms of its own, and some recipes take
+  // cuDNN's.
+  const auto resolved = [](bool fp8, const auto& with) {
+    Job job = small_job();
+    job.model.norm = Norm::rmsnorm;
+    job.model.kv_heads = job.model.heads;
+    job.framework.tuned_norms = {4096};
+    job.framework.fused.norm = true;
+    job.framework.recipes_of_fp8_gpus = true;
+    job.framework.general_norm_sums = base::us(30);
+    job.framework.general_norm_sums_of_amd = base::us(500);
+    if (!fp8) job.cluster.node.gpu.peak[static_cast<int>(Dtype::fp8)] = {};
+    with(job);
+    return resolve(job);
+  };
+  const auto nothing = [](Job&) {};
+  const Job general = resolved(true, nothing);
+  EXPECT_FALSE(general.framework.tuned_norms.empty());
+  EXPECT_TRUE(assumed(general, "norms: general kernels (megatron has no tuned ones of 1024)"));
+  EXPECT_TRUE(resolved(false, nothing).framework.tuned_norms.empty());
+  EXPECT_FALSE(resolved(false, [](Job& j) { j.model.kv_heads = j.model.heads / 2; }).framework.tuned_norms.empty());
+  EXPECT_TRUE(resolved(true, [](Job& j) { j.model.norm = Norm::layernorm; }).framework.tuned_norms.empty());
+  EXPECT_FALSE(
+      assumed(resolved(true, [](Job& j) { j.framework.tuned_norms.push_back(static_cast<int>(j.model.hidden)); }),
+              "norms: general kernels (megatron has no tuned ones of 1024)"));
+  EXPECT_EQ(
+      resolved(true, [](Job& j) { j.cluster.node.gpu.generation = Generation::cdna3; }).framework.general_norm_sums,
+      base::us(500));
+}
+
 TEST(ResolveKernels, PermutationIsOneKernelWhereTheFrameworkOrItsRecipesHaveIt) {
   const auto fused = [](bool of_framework, bool of_recipes, bool experts) {
     Job job = small_job();
