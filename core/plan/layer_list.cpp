@@ -87,7 +87,8 @@ void ListBuilder::find_kept() {
 /// likewise.
 void ListBuilder::exchange(SegmentBuilder& out, const char* name) {
   if (c_.axes.ranks == 1) return;
-  const std::int16_t channel = pool_.channel({Channel::Kind::group, Axis::dp});
+  // Of its own: gradients of the batch before may be under way on another stream.
+  const std::int16_t channel = pool_.channel({Channel::Kind::group, Axis::dp, kSecond});
   const std::int64_t bytes = c_.batch * c_.axes.ranks * tables_.tables * tables_.width * c_.element;
   out.communicate(Collective{CollectiveKind::all_to_all, bytes, c_.group(Axis::dp)}, name, Stream::ep, channel,
                   {Stream::compute});

@@ -71,7 +71,11 @@ struct Channel {
   Axis axis = Axis::tp;    // group: ranks of the same stage along this axis
   int from = -1, to = -1;  // edges: pipeline stages; embedding: first and last stage; copies: of a chunk
                            // stages: the ranks of every stage at the same place of theirs; two of them by `axis`
+                           // group: from is kSecond for a communicator beside the usual one
 };
+/// Calls of one channel meet in the order in which they arrive, so that operators of two streams that do not wait for
+/// one another need two channels.
+inline constexpr int kSecond = 0;
 
 /// An event of a role, as CUDA has them: recording again replaces, waiting takes the latest record issued before the
 /// wait. Every operator records the event that carries its stream's number; further numbers are free for a plan's own

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -211,6 +212,7 @@ void Run::arrive(Machine& m, int s) {
   stream.meeting = channel < 0 ? -1 : m.meeting_of[channel];
   if (stream.meeting < 0) return start(m, s);
   Meeting& meeting = meetings_[stream.meeting];
+  if (meeting.arrived == meeting.size) throw std::logic_error("two operators of a rank are in one meeting");
   meeting.members.push_back({&m, s});
   meeting.latest = std::max(meeting.latest, now_);
   stream.state = State::meeting;

@@ -24,6 +24,18 @@ TEST(LayerListPrediction, AddsUpAndFoldsExactly) {
   }
 }
 
+TEST(LayerListPrediction, TablesAndGradientsMeetApartWhenRanksDrift) {
+  // Gradients of one batch are summed beside the exchange of the next: with a slow rank the others are ahead of it.
+  for (const int zero : {0, 1, 2, 3}) {
+    spec::Job job = layer_toy::recommender(8, 6);
+    job.strategy.zero = zero;
+    job.simulation.unfold = true;
+    const double even = sim::predict(job).prediction.step_time_s;
+    job.simulation.slow_ranks = {{0, 3.0}};
+    EXPECT_GT(sim::predict(job).prediction.step_time_s, even) << zero;
+  }
+}
+
 TEST(LayerListPrediction, AGpuWithoutThePrecisionIsOneFault) {
   spec::Job j = layer_toy::draft(8, 2, 3);
   j.cluster.node.gpu.peak.fill({});
