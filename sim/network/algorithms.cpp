@@ -102,6 +102,8 @@ NetworkPrice direct(const Ground& at, std::int64_t crossing) {
   if (at.domains == 1) return priced(streamed(inside), Algorithm::direct, near);
   const base::Bytes out = crossing < 0 ? each * (at.size - at.members) : base::Bytes(static_cast<double>(crossing));
   if (crossing >= 0) inside.sent = at.bytes * ((at.members - 1.0) / at.members);
+  // Without NVLink what goes to the cards leaves by the same PCIe link.
+  if (!at.nvlink) inside.sent = std::max(inside.sent, each * (at.size - 1.0));
   const double peers = at.members == 1 || at.nvlink ? at.domains - 1.0 : at.size - at.members;
   const base::ByteRate of_a_rank = rate_between(far, at, Pattern::all_to_all) / at.members;
   const Leg between{&far, of_a_rank, peers, out, at.own};

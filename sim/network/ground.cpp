@@ -22,7 +22,9 @@ Ground survey(const plan::Collective& c, const Paths& paths) {
             .cluster = cluster,
             .group = g,
             .paths = paths};
-  at.nvlink = !pieces && joined_by_nvlink(cluster.node, at.members);
+  // Members in a node that is not one domain may lie in several.
+  const int reach = 1 + (at.members - 1) * std::max(1, g.layout.stride);
+  at.nvlink = !pieces && joined_by_nvlink(cluster.node, reach);
   if (at.members > 1) at.inside = paths.inside(g, at.members, at.nvlink);
   return at;
 }

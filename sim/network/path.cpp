@@ -148,12 +148,24 @@ double Paths::slowdown(const plan::GroupShape& group, Pattern pattern, base::Byt
   return at->second = std::max(direct, slowdown_of_uplinks(cluster_, group, pattern, rate));
 }
 
+/// Who leaves an island in a shift are neighbours, as many as ranks lie between members, which fill a card before the
+/// next: as many groups as leave it with all of its cards where the fullest has as many (crowded() of
+/// core/plan/group_shape.cpp says so of the hops between stages).
+int Paths::sharing_in_shift(const plan::GroupShape& group) const {
+  const spec::Node& node = cluster_.node;
+  if (group.layout.ranks == 0 || node.nic.count >= node.gpus || node.nic.count == 0) return group.sharing;
+  const int of_a_card = (node.gpus + node.nic.count - 1) / node.nic.count;
+  return std::max(group.sharing,
+                  std::min(group.layout.stride, of_a_card) * node.nic.count * (node.island() / node.gpus));
+}
+
 base::ByteRate Paths::between(const plan::GroupShape& group, int members, Pattern pattern) const {
   const bool one = pattern == Pattern::shift || pattern == Pattern::send;
   // The slower of the links between nodes and of the slowest node's cards: both carry the same bytes.
   const int sending = one ? 1 : members;
-  const base::ByteRate rate = nic_rate(cluster_, sending, group.sharing);
-  return rate / std::max(slowdown(group, pattern, rate), cards_.slowdown(sending, group.sharing));
+  const int sharing = pattern == Pattern::shift ? sharing_in_shift(group) : group.sharing;
+  const base::ByteRate rate = nic_rate(cluster_, sending, sharing);
+  return rate / std::max(slowdown(group, pattern, rate), cards_.slowdown(sending, sharing));
 }
 
 }  // namespace sim

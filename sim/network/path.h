@@ -73,6 +73,7 @@ class Paths {
 
  private:
   double slowdown(const plan::GroupShape&, Pattern, base::ByteRate rate) const;
+  int sharing_in_shift(const plan::GroupShape&) const;
   int flows_of_a_node(const plan::GroupShape&) const;
 
   const spec::Cluster& cluster_;

@@ -87,6 +87,29 @@ TEST(Algorithms, OverNvlinkARankMeetsOnePeerANodeInAnExchange) {
   EXPECT_NEAR(sim::price(work, c).time.si(), 560e-6, 1e-7);
 }
 
+TEST(Algorithms, WithoutNvlinkAllOfAnExchangeLeavesByPcie) {
+  // 16 GB on 2 nodes, 1 GB for each member: 15 GB by the one link of 20 GB/s to the other GPUs and to the card alike,
+  // 0.75 s, where the card's 8 GB take 0.8 s; with faster cards PCIe is what is left, and twice the nodes are no faster
+  // than one, whose 14 GB take 0.7 s.
+  spec::Cluster c = toy();
+  c.node.nvlink = {};
+  EXPECT_NEAR(seconds(Algorithm::direct, CollectiveKind::all_to_all, 16 * kGB, kTwoNodes, c), 0.8, 1e-9);
+  c.node.nic.bandwidth = GBps(40);
+  EXPECT_NEAR(seconds(Algorithm::direct, CollectiveKind::all_to_all, 16 * kGB, kTwoNodes, c), 0.75, 1e-9);
+  EXPECT_NEAR(seconds(Algorithm::direct, CollectiveKind::all_to_all, 16 * kGB, kOneNode, c), 0.7, 1e-9);
+}
+
+TEST(Algorithms, MembersOfSeveralIslandsOfANodeAreNotJoinedByNvlink) {
+  // Two islands of four in each node, members every second GPU: four of a node lie in both, as in a node of pieces.
+  spec::Cluster c = toy();
+  c.node.nvlink.domain = 4;
+  const auto group = [](int stride) { return GroupShape{8, 4, 2, stride, {stride, stride, 8 * stride, 64}}; };
+  const auto gathered = [&](int stride, GroupShape g) {
+    return sim::price(Collective{CollectiveKind::all_gather, 8 * kGB, g}, c).time.si() * (stride > 0 ? 1 : 0);
+  };
+  EXPECT_GT(gathered(2, group(2)), gathered(1, group(1)));
+}
+
 TEST(Algorithms, WhatACollectiveLacksFallsBackToTheRing) {
   const auto chosen = [](Algorithm by, CollectiveKind kind, GroupShape g) {
     return sim::price(Collective{kind, kGB, g}, toy(), by).algorithm;

@@ -28,6 +28,16 @@ TEST(Shift, GroupsThatWantTheSameCardsShareThem) {
   EXPECT_DOUBLE_EQ(seconds({8, 4, 2, 2}, c), 0.1);
 }
 
+TEST(Shift, NeighboursThatLeaveShareTheCardNearThem) {
+  // Four cards for eight GPUs, rings of 4 with 2 members a node, 4 ranks apart: the four GPUs that leave a node are
+  // neighbours, on two cards, half of one each. Two apart, in two nodes: two GPUs leave by one card, half of it each.
+  spec::Cluster c = toy::cluster(64);
+  c.node.nic.count = 4;
+  const auto group = [](int stride) { return plan::GroupShape{4, 2, 2, stride, {stride, stride, 4 * stride, 64}}; };
+  EXPECT_DOUBLE_EQ(seconds(group(4), c), 0.2);
+  EXPECT_DOUBLE_EQ(seconds(group(1), c), 0.1);
+}
+
 TEST(Shift, CountsItsBytesOnceOnTheBus) { EXPECT_EQ(sim::bus_factor(plan::CollectiveKind::shift, 4), 1); }
 
 }  // namespace
