@@ -21,9 +21,9 @@ struct ChunkLayers {
 /// split so; check() then says why. REQUIRES: pp, vpp >= 1.
 std::vector<ChunkLayers> split_layers(const Model&, const Strategy&);
 
-/// Layers of each of `stages` stages so that the costliest one costs least, the output head counted by its parameters
-/// and the embedding as nothing: what frameworks that balance their stages by cost do. The last stage may hold only the
-/// head. REQUIRES: stages > 1
+/// Layers of each of `stages` stages so that the costliest one costs least, layers (all as their mean) and the output
+/// head counted by the weights that a token meets and the embedding as nothing: what frameworks that balance their
+/// stages by cost do. The last stage may hold only the head. REQUIRES: stages > 1
 std::vector<int> balanced_layers(const Model&, int stages);
 
 /// Layers of each of `chunks` chunks in model order, as even as can be with the embedding and the output head counted

@@ -128,6 +128,21 @@ TEST(BalancedLayers, TheHeadCountsAsTheLayersItWeighs) {
   EXPECT_EQ(spec::balanced_layers(model, 8), (std::vector<int>{3, 3, 2, 2, 2, 2, 2, 0}));
 }
 
+TEST(BalancedLayers, OfExpertsThoseCountThatATokenMeets) {
+  // As above with 8 experts, 2 of them met, each of half the width: as many weights a token as the dense layer. Counted
+  // by one expert, a layer would weigh 42 million, the head six layers, and the last stage none.
+  spec::Model model;
+  model.layers = 16;
+  model.hidden = 2048;
+  model.heads = model.kv_heads = 32;
+  model.head_dim = 64;
+  model.ffn = 4096;
+  model.gated_mlp = true;
+  model.vocab = 131072;
+  model.moe = spec::Moe{.experts = 8, .top_k = 2, .ffn = 4096};
+  EXPECT_EQ(spec::balanced_layers(model, 4), (std::vector<int>{5, 5, 5, 1}));
+}
+
 TEST(SpreadLayers, TheEmbeddingAndTheHeadCountAsALayerEach) {
   // 61 + 2 over 32 chunks: 31 of two and the last of one; the first holds the embedding, the last the head alone.
   spec::Model model;
