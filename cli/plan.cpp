@@ -147,7 +147,7 @@ class Searcher {
   Searcher(const Question& question, unsigned threads, ProgressBar& bar, const std::atomic<bool>* stop,
            UnlaunchableBest& unlaunchable)
       : question_(question), bar_(bar), unlaunchable_(unlaunchable) {
-    options_.top = 1;
+    options_.top = 5;
     options_.threads = threads;
     options_.stop = stop;
     options_.progress = [this](std::size_t done, std::size_t all) {

@@ -171,9 +171,15 @@ std::string none_will_do(const Purchase& p) {
     if (cheapest == nullptr || row.cost_high < cheapest->cost_high) cheapest = &row;
   }
   if (soonest == nullptr) {
-    return std::ranges::any_of(p.rows, &PurchaseRow::fits)  // refused for its failures
-               ? "no candidate can finish this run: failures stop each that fits before anything is saved."
-               : "no candidate can train this model." + nearest_words(p);
+    const auto fitting = std::ranges::find_if(p.rows, &PurchaseRow::fits);  // refused for its failures or its life
+    return fitting == p.rows.end() ? "no candidate can train this model." + nearest_words(p)
+                                   : fmt::format("no candidate that fits can finish this run: {} {}.",
+                                                 fitting->candidate, fitting->refused);
+  }
+  if (soonest == cheapest) {
+    return fmt::format(
+        "no candidate will {} in nine runs of ten. The soonest and cheapest, {}, is sure within {} for {}.", wishes(p),
+        soonest->candidate, days_text(soonest->time_high_s), money(soonest->cost_high));
   }
   return fmt::format(
       "no candidate will {} in nine runs of ten. The soonest, {}, is sure within {} for {}; the cheapest, {}, within "

@@ -21,8 +21,9 @@ struct Unit {
   double factor;
 };
 
-constexpr std::array kTime{Unit{"s", 1},    Unit{"ms", 1e-3}, Unit{"us", 1e-6}, Unit{"ns", 1e-9},
-                           Unit{"min", 60}, Unit{"h", 3600},  Unit{"d", 86400}, Unit{"y", 365 * 86400.0}};
+constexpr std::array kTime{Unit{"s", 1},     Unit{"ms", 1e-3},       Unit{"us", 1e-6},
+                           Unit{"ns", 1e-9}, Unit{"min", 60},        Unit{"h", 3600},
+                           Unit{"d", 86400}, Unit{"w", 7 * 86400.0}, Unit{"y", 365 * 86400.0}};
 constexpr std::array kBytes{Unit{"B", 1},
                             Unit{"kB", 1e3},
                             Unit{"KB", 1e3},

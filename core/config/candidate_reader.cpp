@@ -218,6 +218,7 @@ std::vector<spec::Candidate> read_candidates(const Value& list, const Value& job
     if (entry.node == nullptr) continue;
     for (const Value* fabric : entry.fabrics) {
       for (const int nodes : entry.nodes) {
+        if (nodes == 1 && fabric != entry.fabrics.front()) continue;  // no fabric joins a node to itself
         Value tree = job;
         tree.set("cluster", cluster_tree(entry, nodes, fabric));
         spec::Candidate candidate;

@@ -26,12 +26,15 @@ Value number(std::int64_t value, const base::Where& where) {
 constexpr std::int64_t kUsualSequence = 8192, kUsualTokens = 4'194'304;
 
 /// Sequences of about the usual tokens, which replicas on any of the clusters' GPUs can share: a power of two times the
-/// odd parts of their numbers, so up to 1.4 times as many or as few. Odd parts that are more than all of them are left
-/// to the rules, which tell of them.
+/// odd parts of their numbers, so up to 1.4 times as many or as few; up to twice as many where only so many are one for
+/// each GPU of nodes of eight. Odd parts that are more than all of them are left to the rules, which tell of them.
 std::int64_t usual_batch(std::int64_t sequence, std::int64_t odd) {
+  constexpr double kUsualNode = 8;
   const double batch = std::max(1.0, static_cast<double>(kUsualTokens) / static_cast<double>(sequence));
-  const std::int64_t times = static_cast<double>(odd) > batch ? 1 : odd;
-  return times * std::llround(std::exp2(std::round(std::log2(batch / static_cast<double>(times)))));
+  const double times = static_cast<double>(odd) > batch ? 1 : static_cast<double>(odd);
+  double power = std::exp2(std::round(std::log2(batch / times)));
+  if (times > 1 && kUsualNode * times <= 2 * batch) power = std::max(power, kUsualNode);
+  return std::llround(times * power);
 }
 
 /// A purchaser need not know how the model is trained: what is left out of `training` is as Llama 3 had it. `odd`:

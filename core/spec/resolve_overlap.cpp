@@ -83,12 +83,17 @@ void fill_dispatcher(Job& job, Filler& of_framework) {
 
 /// Where the host is slow, recipes (GB200's and GB300's; GH200 has none) capture the layers of dense models, and of
 /// others what is not the experts'; not the units of zero 3, and nothing that the host has a part in: exchanges it
-/// waits for, what is offloaded, weights that move.
+/// waits for, what is offloaded, weights that move. What serves captures its decoding (vLLM, SGLang, TensorRT-LLM by
+/// default).
 void fill_graphs(Job& job, Filler& of_framework) {
   Strategy& s = job.strategy;
   if (s.cuda_graphs) return;
   const bool waits = job.framework.synchronizes_p2p && s.pp > 1 && s.overlap.p2p != true;
   const bool host = waits || s.offload.any() || !s.traits().flushes;
+  if (job.training.mode == Mode::decode && !host) {
+    s.cuda_graphs = CudaGraphs::whole;
+    return of_framework.tell("cuda_graphs", "true", "engines that serve capture decoding");
+  }
   const bool layers = !job.model.is_list() && !job.training.serves() && s.zero < 2;
   const Node& node = job.cluster.node;
   const bool slow = node.host.launch_slowdown > 1 && traits_of(node.gpu.generation).software_of_2025;

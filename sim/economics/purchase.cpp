@@ -23,11 +23,32 @@ namespace {
 constexpr int kRunsForSpares = 200;
 
 struct BestStrategy {
-  std::optional<result::SearchRow> row;      // nothing: none fits, or the search was stopped
+  std::vector<result::SearchRow> ties;  // the first, and what is within the error of it; none: none fits, or stopped
   std::optional<result::SearchRow> nearest;  // of what does not fit
   std::vector<std::string> given;            // keys that the search did not choose
   std::vector<base::Fault> faults;           // no strategy is sound
 };
+
+/// Of those that are possible, the surest; the first where none is.
+std::size_t soonest(const std::vector<Offer>& offers) {
+  std::size_t out = 0;
+  for (std::size_t i = 1; i < offers.size(); ++i) {
+    const bool sooner = !offers[out].possible || offers[i].time_high.si() < offers[out].time_high.si();
+    if (offers[i].possible && sooner) out = i;
+  }
+  return out;
+}
+
+/// Not those with hardly any memory to spare, where others have more.
+std::vector<result::SearchRow> ties_of(const std::vector<result::SearchRow>& rows) {
+  std::vector<result::SearchRow> out;
+  for (const result::SearchRow& row : rows) {
+    if (out.empty() || row.tied) out.push_back(row);
+  }
+  if (!std::ranges::all_of(out, &result::SearchRow::tight))
+    std::erase_if(out, [](const auto& row) { return row.tight; });
+  return out;
+}
 
 class Planner {
  public:
@@ -47,6 +68,7 @@ class Planner {
   bool stopped() const { return options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed); }
   void search_clusters();
   void add_row(const spec::Candidate&);
+  void add_strategy(const spec::Candidate&, const result::SearchRow&, result::PurchaseRow&, PricedOffer&);
   void add_run(const spec::Candidate&, const spec::Job&, result::PurchaseRow&);
   void refuse_beyond_life(result::PurchaseRow& row);
   void add_money(const spec::Candidate&, result::PurchaseRow&);
@@ -71,7 +93,7 @@ void Planner::search_clusters() {
     if (!is_new) continue;
     try {
       const result::Search found = options_.search(c);
-      if (!found.results.empty()) at->second.row = found.results.front();
+      at->second.ties = ties_of(found.results);
       at->second.nearest = found.nearest;
       for (const result::SearchedKey& key : found.space) {
         if (key.given) at->second.given.push_back(key.key);
@@ -93,15 +115,22 @@ void Planner::add_row(const spec::Candidate& c) {
   row.gpus = c.job.cluster.gpus();
   row.price_of = c.bought ? c.price_of : c.rent_of;
   row.price = c.bought ? c.price->value.dollars() : c.rent->value.per_si() * base::kHour;
+  PricedOffer offer{c.name, {}, {}, c.bought, row.price_of, row.price};
+  offer.offer.possible = false;
   if (!best.faults.empty()) {
     row.refused = best.faults.front().field + ": " + best.faults.front().what;
-  } else if (best.row) {
-    row.fits = true;
-    row.strategy = best.row->strategy;
-    row.prediction = best.row->prediction;
-    row.tight = best.row->tight;
-    add_run(c, job_of(c, row.strategy), row);
-    if (c.bought && row.refused.empty()) refuse_beyond_life(row);
+  } else if (!best.ties.empty()) {
+    // What is within the error of the fastest may be the surer: the choice is the plan's own.
+    std::vector<result::PurchaseRow> rows(best.ties.size(), row);
+    std::vector<PricedOffer> priced(best.ties.size(), offer);
+    std::vector<Offer> offers;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      add_strategy(c, best.ties[i], rows[i], priced[i]);
+      offers.push_back(priced[i].offer);
+    }
+    const std::size_t chosen = choose(offers, wishes_).value_or(soonest(offers));
+    row = std::move(rows[chosen]);
+    offer = std::move(priced[chosen]);
   } else if (stopped()) {
     row.refused = "interrupted before a strategy was looked at";
   } else if (best.nearest) {
@@ -109,23 +138,30 @@ void Planner::add_row(const spec::Candidate& c) {
     row.prediction = best.nearest->prediction;
     row.given = best.given;
   }
-  PricedOffer offer{c.name, {}, {}, c.bought, row.price_of, row.price};
-  offer.offer.possible = false;
-  if (row.fits && row.refused.empty()) {
-    add_money(c, row);
-    offer.cost = running_cost(c, p_.ownership, row.nodes + row.spares);
-    offer.offer = {true,
-                   base::s(row.time_s),
-                   base::s(row.time_high_s),
-                   base::usd(row.cost),
-                   base::usd(row.cost_high),
-                   base::usd(row.outlay)};
-    row.in_time = in_time(offer.offer, wishes_);
-    row.in_budget = in_budget(offer.offer, wishes_);
-    row.in_outlay = in_outlay(offer.offer, wishes_);
-  }
   offers_.push_back(std::move(offer));
   out_.rows.push_back(std::move(row));
+}
+
+void Planner::add_strategy(const spec::Candidate& c, const result::SearchRow& found, result::PurchaseRow& row,
+                           PricedOffer& offer) {
+  row.fits = true;
+  row.strategy = found.strategy;
+  row.prediction = found.prediction;
+  row.tight = found.tight;
+  add_run(c, job_of(c, row.strategy), row);
+  if (c.bought && row.refused.empty()) refuse_beyond_life(row);
+  if (!row.refused.empty()) return;
+  add_money(c, row);
+  offer.cost = running_cost(c, p_.ownership, row.nodes + row.spares);
+  offer.offer = {true,
+                 base::s(row.time_s),
+                 base::s(row.time_high_s),
+                 base::usd(row.cost),
+                 base::usd(row.cost_high),
+                 base::usd(row.outlay)};
+  row.in_time = in_time(offer.offer, wishes_);
+  row.in_budget = in_budget(offer.offer, wishes_);
+  row.in_outlay = in_outlay(offer.offer, wishes_);
 }
 
 void Planner::add_run(const spec::Candidate& c, const spec::Job& job, result::PurchaseRow& row) {

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "core/base/text.h"
+#include "sim/cost/curves.h"
 
 namespace sim {
 namespace {
@@ -54,10 +56,22 @@ Values divisors(std::int64_t number, std::int64_t most) {
 
 std::int64_t replicas(const spec::Job& job) { return std::int64_t{job.strategy.data()} * job.strategy.cp; }
 
+/// Whether cuDNN's attention is taken to be as fast as FlashAttention 2, so that both are one strategy.
+bool cudnn_is_flash2(const spec::Job& job) {
+  const auto curve = [&](spec::AttentionKernel kernel) {
+    const spec::AttentionCurve& a = attention_curve(job.cluster.node.calibration, kernel);
+    return std::tuple(a.forward, a.backward, a.ramp, a.backward_ramp, a.diagonal, a.causal, a.head_dim_64,
+                      a.head_dim_256, a.dropout, a.overhead.si());
+  };
+  if (job.model.mla || job.training.fp8_attention || job.cluster.mixed()) return false;
+  return curve(spec::AttentionKernel::flash2) == curve(spec::AttentionKernel::cudnn);
+}
+
 Values kernels(const spec::Job& job) {
   Values out;
   using K = spec::AttentionKernel;
   for (const K kernel : {K::flash2, K::flash3, K::cudnn}) {
+    if (kernel == K::cudnn && !out.empty() && cudnn_is_flash2(job)) continue;
     if (!spec::gpu_without(kernel, job) && spec::attention_is_usual(kernel, job))
       out.push_back(static_cast<SearchValue>(kernel));
   }
@@ -165,7 +179,9 @@ bool has_effect(SearchKey key, const spec::Job& job) {
     case SearchKey::embedding_in_split:
     case SearchKey::stage_layers: return s.pp > 1;
     case SearchKey::vpp: return s.traits().takes_vpp;
-    case SearchKey::zero: return !job.training.serves() && (job.model.moe || replicas(job) > 1);
+    // The host updates the shards that zero makes, one for each replica or a single one.
+    case SearchKey::zero:
+      return !job.training.serves() && (job.model.moe || replicas(job) > 1 || s.offload.updates_on_host());
     case SearchKey::recompute: return !job.training.serves();  // otherwise nothing is kept for a backward pass
     default: return true;
   }
@@ -247,7 +263,9 @@ std::vector<std::pair<std::string, std::string>> left_out(const spec::Job& job, 
   tell(SearchKey::schedule, base::joined(untried) + ": --allow schedule=1f1b,gpipe");
   tell(SearchKey::stage_layers, "uneven cuts of layers that divide: --allow stage_layers=even,by_work");
   if (!job.training.serves())
-    tell(SearchKey::recompute, "some layers of a stage: --allow 'recompute={kind: full, layers: 4}'");
+    tell(SearchKey::recompute,
+         "some layers of a stage, single modules: --allow 'recompute={kind: full, layers: 4},"
+         "{kind: selective, modules: [layernorm, mlp]}'");
   tell(SearchKey::offload, "--allow 'offload={optimizer: cpu},none'");
   if (open(SearchKey::zero) && !job.training.serves())
     out.emplace_back("zero", "2 and 3 with several stages: --allow zero=0,1,2,3");

@@ -124,10 +124,8 @@ TEST(Unseen, SoAreThoseOfTablesButForOneClusterAndHostsThatSetThePace) {
 
 TEST(Unseen, SoArePeaksOfMemoryWithTheirSteps) {
   // Regression tests whose kernels are deterministic, or on a Grace host; a 70B that all but fills its cards.
-  const result::Validation answer = expect_met(
-      {"peaks"}, {{"mcore-gpt7b-tp4-8xgb200", "mcore-deepseek-proxy-ep8-8xh100", "kempner-weak-70b-tp4-fsdp2-8xh200"},
-                  0.125,
-                  0.75});
+  const result::Validation answer =
+      expect_met({"peaks"}, {{"mcore-gpt7b-tp4-8xgb200", "kempner-weak-70b-tp4-fsdp2-8xh200"}, 0.125, 0.75});
   EXPECT_LE(answer.summary.memory_mape.value(), 0.135);  // 11.5 % on 28 November 2026; the loss of four is made whole
 }
 
@@ -180,6 +178,14 @@ TEST(Unseen, SoAreThoseOfArchivedPagesAndNotebooks) {
   // Experts under PyTorch's FSDP whose blocks are computed again in full, by a wrapper that seems to spare a part.
   // In the median 4.7 % on 29 November 2026
   expect_met({"archives"}, {{"automodel-nano30b-8xh100"}, 0.065, 0.9});
+}
+
+TEST(Unseen, SoAreThoseOfCardsPapersAndLogs) {
+  // A course's host that takes twice as long as the profile's, with microbatches of 1,024 tokens; Grok-1 in one cluster
+  // of B200 that is faster than others. In the median 6.5 % on 29 November 2026
+  expect_met(
+      {"cards"},
+      {{"paip-qwen3-4b-mb1", "paip-qwen3-4b-full", "paip-qwen3-4b-tp2", "together-grok1-256xb200-bf16"}, 0.085, 0.8});
 }
 
 }  // namespace

@@ -87,6 +87,11 @@ TEST(PurchaseReader, TheBatchThatNobodyWroteIsSharedByAllClusters) {
   EXPECT_EQ(
       purchase_of(kModel + "candidates: [{node: dgx-h100, nodes: [11, 8]}]\n").candidates[0].job.training.global_batch,
       704);
+  // 24, 40 and 56 GPUs: 105 x 4 is the nearest to 512, but no sequence for each GPU of a node: 105 x 8.
+  EXPECT_EQ(purchase_of(kModel + "candidates: [{node: dgx-h100, nodes: [3, 5, 7]}]\n")
+                .candidates[0]
+                .job.training.global_batch,
+            840);
   const std::string short_ones = "training: {sequence: 5000}\ncandidates: [{node: dgx-h100, nodes: 8}]\n";
   EXPECT_EQ(purchase_of(kModel + short_ones).candidates[0].job.training.global_batch, 1024);
 }

@@ -51,6 +51,14 @@ TEST(UsualValues, WithoutABackwardNothingIsComputedAgainOrSharded) {
   EXPECT_THAT(sim::usual_values(SearchKey::zero, training), ElementsAre(0, 1, 2, 3));
 }
 
+TEST(UsualValues, WhatTheHostUpdatesIsAShardEvenOfOneRank) {
+  spec::Job job = serving(spec::Mode::train);
+  job.strategy.dp = 1;
+  EXPECT_THAT(sim::usual_values(SearchKey::zero, job), ElementsAre(0));
+  job.strategy.offload.optimizer = spec::Offload::To::cpu;
+  EXPECT_THAT(sim::usual_values(SearchKey::zero, job), ElementsAre(0, 1, 2, 3));
+}
+
 TEST(UsualValues, DecodingReadsItsCacheAtOnePace) {
   // Whatever the kernel is called, and whatever way a prompt was cut.
   spec::Job job = serving(spec::Mode::decode);
