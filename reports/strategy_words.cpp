@@ -33,6 +33,13 @@ std::string value_of(const Choices& choices, const std::string& key) {
   return at == choices.end() ? "" : at->second;
 }
 
+/// "selective [layernorm, mlp]" for {kind: selective, modules: [layernorm, mlp]}.
+std::string recompute_words(const std::string& value) {
+  const std::string modules = "{kind: selective, modules: ";
+  if (!value.starts_with(modules)) return value;
+  return "selective " + value.substr(modules.size(), value.size() - modules.size() - 1);
+}
+
 std::string strategy_words(const Choices& c) {
   std::string out = "tp " + value_of(c, "tp") + (value_of(c, "sp") == "true" ? " sp" : "");
   if (value_of(c, "cp") != "1") out += ", cp " + value_of(c, "cp") + " " + value_of(c, "cp_kind");
@@ -46,7 +53,7 @@ std::string strategy_words(const Choices& c) {
   for (const char* key : {"shard", "ep", "etp", "offload"}) {
     if (const std::string value = value_of(c, key); !value.empty()) out += ", " + std::string(key) + " " + value;
   }
-  out += ", micro_batch " + value_of(c, "micro_batch") + ", recompute " + value_of(c, "recompute");
+  out += ", micro_batch " + value_of(c, "micro_batch") + ", recompute " + recompute_words(value_of(c, "recompute"));
   if (const std::string kernel = value_of(c, "attention_kernel"); !kernel.empty()) out += ", " + kernel;
   const std::string overlap = value_of(c, "overlap.tp");
   return overlap.empty() || overlap == "none" ? out : out + ", overlap.tp " + overlap;

@@ -118,6 +118,7 @@ void read_abilities(MapReader& map, spec::Framework& framework) {
   map.read("pads_latent_values", framework.pads_latent_values);
   map.read("hopper_attention", framework.hopper_attention);
   map.read("recomputes_by_operators", framework.recomputes_by_operators);
+  map.read("recomputes_by_modules", framework.recomputes_by_modules);
   map.read("offloads_parameters", framework.offloads_parameters);
   map.read("offloads_to_drives", framework.offloads_to_drives);
   map.read("updates_where_kept", framework.updates_where_kept);

@@ -120,6 +120,7 @@ struct Framework {
   bool pads_latent_values = true;  // FlashAttention 1, 2 under latent attention: values as wide as keys; else no kernel
   AttentionKernel hopper_attention = AttentionKernel::flash2;  // where the Job names none; see best_attention
   bool recomputes_by_operators = false;                        // the search tries Recompute::Kind::selective_ops
+  bool recomputes_by_modules = false;                          // the search tries those of Recompute::Kind::selective
   // What it can offload, and what starts it: a profile based on another one does as that one does.
   bool offloads_parameters = true;
   bool offloads_to_drives = true;

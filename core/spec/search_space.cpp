@@ -1,19 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/spec/search_space.h"
 
+#include "core/base/text.h"
+#include "core/spec/recompute_modules.h"
+
 namespace spec {
 namespace {
 
 constexpr std::array<std::string_view, 4> kLayerCuts{"listed", "even", "by_work", "light_front"};  // from -1 on
 
-constexpr SearchValue kKinds = kNamesOf<Recompute::Kind>.size();  // recompute: kind + kKinds x layers
+constexpr SearchValue kKinds = kNamesOf<Recompute::Kind>.size();
+constexpr SearchValue kModuleSets = 1 << kRecomputeModules.size();  // recompute: kind + kKinds x (set + kModuleSets x layers)
 constexpr SearchValue kPlaced =
     kNamesOf<Offload::To>.size();  // offload: optimizer + kPlaced x (parameters + kPlaced x activations)
 
-Recompute recompute_of(SearchValue value, Recompute recompute) {
-  recompute.kind = static_cast<Recompute::Kind>(value % kKinds);
-  recompute.layers = value / kKinds;
-  return recompute;
+/// A bit for each module; 0: the attention core alone, so that a kind by itself is its own number.
+SearchValue module_set(const RecomputeModules& modules) {
+  SearchValue set = 0;
+  for (std::size_t i = 0; i < kRecomputeModules.size(); ++i) {
+    if (modules.*kRecomputeModules[i].second) set |= 1 << i;
+  }
+  return modules == RecomputeModules{} ? 0 : set;
+}
+
+RecomputeModules modules_of(SearchValue set) {
+  if (set == 0) return {};
+  RecomputeModules out;
+  for (std::size_t i = 0; i < kRecomputeModules.size(); ++i) out.*kRecomputeModules[i].second = (set >> i & 1) != 0;
+  return out;
+}
+
+SearchValue number_of(const Recompute& recompute) {
+  const bool selective = recompute.kind == Recompute::Kind::selective;
+  return static_cast<SearchValue>(recompute.kind) +
+         kKinds * ((selective ? module_set(recompute.modules) : 0) + kModuleSets * recompute.layers);
+}
+
+Recompute recompute_of(SearchValue value) {
+  return {static_cast<Recompute::Kind>(value % kKinds), value / kKinds / kModuleSets,
+          modules_of(value / kKinds % kModuleSets)};
 }
 
 Offload offload_of(SearchValue value) {
@@ -24,6 +49,18 @@ Offload offload_of(SearchValue value) {
 template <class E>
 SearchValue number(E value) {
   return static_cast<SearchValue>(value);
+}
+
+std::string recompute_text(SearchValue value) {
+  const Recompute r = recompute_of(value);
+  const std::string kind(name(r.kind));
+  if (r.layers > 0) return "{kind: " + kind + ", layers: " + std::to_string(r.layers) + "}";
+  if (r.modules == RecomputeModules{}) return kind;
+  std::vector<std::string> modules;
+  for (const auto& [module, member] : kRecomputeModules) {
+    if (r.modules.*member) modules.emplace_back(module);
+  }
+  return "{kind: " + kind + ", modules: [" + base::joined(modules) + "]}";
 }
 
 std::string offload_text(SearchValue value) {
@@ -57,7 +94,7 @@ SearchValue value_of(SearchKey key, const Job& job) {
     case SearchKey::ep: return s.ep;
     case SearchKey::etp: return s.etp;
     case SearchKey::micro_batch: return number(job.training.micro_batch);
-    case SearchKey::recompute: return number(s.recompute.kind) + kKinds * s.recompute.layers;
+    case SearchKey::recompute: return number_of(s.recompute);
     case SearchKey::attention_kernel: return number(s.attention_kernel.value_or(AttentionKernel::unfused));
     case SearchKey::overlap_tp: return number(s.overlap.tp.value_or(TpOverlap::none));
     case SearchKey::offload:
@@ -91,7 +128,7 @@ void set_value(SearchKey key, SearchValue value, Job& job) {
       s.etp_given = true;
       break;
     case SearchKey::micro_batch: job.training.micro_batch = value; break;
-    case SearchKey::recompute: s.recompute = recompute_of(value, s.recompute); break;
+    case SearchKey::recompute: s.recompute = recompute_of(value); break;
     case SearchKey::attention_kernel: s.attention_kernel = static_cast<AttentionKernel>(value); break;
     case SearchKey::overlap_tp: s.overlap.tp = static_cast<TpOverlap>(value); break;
     case SearchKey::offload:
@@ -112,11 +149,7 @@ std::string value_text(SearchKey key, SearchValue value) {
     case SearchKey::attention_kernel: return at(kNamesOf<AttentionKernel>);
     case SearchKey::overlap_tp: return at(kNamesOf<TpOverlap>);
     case SearchKey::offload: return offload_text(value);
-    case SearchKey::recompute: {
-      const std::string kind(name(static_cast<Recompute::Kind>(value % kKinds)));
-      if (value / kKinds == 0) return kind;
-      return "{kind: " + kind + ", layers: " + std::to_string(value / kKinds) + "}";
-    }
+    case SearchKey::recompute: return recompute_text(value);
     default: return std::to_string(value);
   }
 }

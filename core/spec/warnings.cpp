@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/spec/attention_again.h"
 #include "core/spec/rules.h"
 
 namespace spec {
@@ -55,9 +56,7 @@ std::vector<std::string> in_vain(const Job& job) {
   std::vector<std::string> out;
   const auto kernel = s.attention_kernel.value_or(AttentionKernel::unfused);
   const bool scores_alone = s.recompute.kind == Recompute::Kind::selective && s.recompute.modules == RecomputeModules{};
-  const bool frees =
-      writes_scores(kernel) || kernel == AttentionKernel::sparse;  // whose result, in latent form, is wide
-  if (scores_alone && !frees && !job.training.serves()) {
+  if (scores_alone && !frees_when_again(kernel) && !job.training.serves()) {
     out.push_back("recompute: selective frees no memory under " + std::string(name(kernel)) +
                   ", which writes no scores: none is faster");
   }

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "core/base/text.h"
+#include "core/spec/attention_again.h"
 #include "sim/cost/curves.h"
 
 namespace sim {
@@ -90,9 +91,32 @@ Values tp_overlaps(const spec::Job& job) {
   return out;
 }
 
+/// Otherwise `selective` alone is `none` with more to do.
+bool selective_frees(const spec::Job& job) {
+  const spec::AttentionKernel kernel = job.strategy.attention_kernel.value_or(spec::best_attention(job));
+  return spec::frees_when_again(kernel);
+}
+
+/// Those that free much for what they take: norms and the experts' activation need no matmul again. Of a dense
+/// feed-forward the activation alone is no module.
+spec::RecomputeModules cheap_modules(const spec::Model& model) {
+  spec::RecomputeModules out{.core_attn = false, .layernorm = true};
+  (model.moe ? out.moe_act : out.mlp) = true;
+  out.mla_up_proj = model.mla && !model.indexer;
+  return out;
+}
+
 Values recomputes(const spec::Job& job) {
   using Kind = spec::Recompute::Kind;
-  Values out = codes(Kind::none, Kind::selective, Kind::full);
+  Values out = codes(Kind::none);
+  const auto add = [&](const spec::Recompute& recompute) {
+    spec::Job one = job;
+    one.strategy.recompute = recompute;
+    out.push_back(spec::value_of(SearchKey::recompute, one));
+  };
+  if (selective_frees(job)) add({Kind::selective});
+  if (job.framework.recomputes_by_modules) add({Kind::selective, 0, cheap_modules(job.model)});
+  add({Kind::full});
   if (job.framework.recomputes_by_operators) out.push_back(static_cast<SearchValue>(Kind::selective_ops));
   return out;
 }
@@ -264,8 +288,9 @@ std::vector<std::pair<std::string, std::string>> left_out(const spec::Job& job, 
   tell(SearchKey::stage_layers, "uneven cuts of layers that divide: --allow stage_layers=even,by_work");
   if (!job.training.serves())
     tell(SearchKey::recompute,
-         "some layers of a stage, single modules: --allow 'recompute={kind: full, layers: 4},"
-         "{kind: selective, modules: [layernorm, mlp]}'");
+         fmt::format("some layers of a stage, other modules: --allow 'recompute={{kind: full, layers: 4}},"
+                     "{{kind: selective, modules: [{}]}}'",
+                     job.model.moe ? "moe" : "layernorm"));
   tell(SearchKey::offload, "--allow 'offload={optimizer: cpu},none'");
   if (open(SearchKey::zero) && !job.training.serves())
     out.emplace_back("zero", "2 and 3 with several stages: --allow zero=0,1,2,3");

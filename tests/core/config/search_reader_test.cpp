@@ -45,6 +45,24 @@ TEST(SearchReader, AListOfLayersIsNoCut) {
   }
 }
 
+TEST(SearchReader, RecomputationIsToldWithItsModulesAndItsLayers) {
+  spec::SearchSpace space;
+  // the attention core is what `selective` means by itself; of modules the order does not matter, nor does a second name
+  config::read_values(
+      "recompute=none,selective,{kind: selective, modules: [core_attn]},{kind: selective, modules: [mlp, layernorm]},"
+      "{kind: selective, modules: [layernorm, mlp]},{kind: full, layers: 4},full,selective_ops",
+      "--allow", space);
+  std::vector<std::string> texts;
+  for (const spec::SearchValue value : *space[SearchKey::recompute]) {
+    texts.push_back(spec::value_text(SearchKey::recompute, value));
+    spec::Job job;
+    config::set_choice("recompute", texts.back(), job);
+    EXPECT_EQ(spec::value_of(SearchKey::recompute, job), value) << texts.back();
+  }
+  EXPECT_EQ(texts, (std::vector<std::string>{"none", "selective", "{kind: selective, modules: [layernorm, mlp]}",
+                                             "{kind: full, layers: 4}", "full", "selective_ops"}));
+}
+
 TEST(SearchReader, WhatAnAnswerSaysIsReadBack) {
   spec::Job job;
   config::set_choice("pp", "3", job);

@@ -142,6 +142,7 @@ TEST(Inputs, NameEveryRateOfTheFramework) {
                                                "tuned_norms",
                                                "general_norm_sums_of_amd",
                                                "recomputes_by_operators",
+                                               "recomputes_by_modules",
                                                "offloads_parameters",
                                                "offloads_to_drives",
                                                "updates_where_kept",

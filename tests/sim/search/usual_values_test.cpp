@@ -37,6 +37,23 @@ TEST(UsualValues, NoCutIsOfferedThatAListOfLayersRefuses) {
   }
 }
 
+TEST(UsualValues, MegatronComputesModulesAgain) {
+  spec::Job job = toy::draft({.dp = 8});
+  job.strategy.attention_kernel = spec::AttentionKernel::flash2;
+  const auto texts = [&] {
+    std::vector<std::string> out;
+    for (const spec::SearchValue value : sim::usual_values(SearchKey::recompute, job)) {
+      out.push_back(spec::value_text(SearchKey::recompute, value));
+    }
+    return out;
+  };
+  EXPECT_THAT(texts(), ElementsAre("none", "full"));
+  job.framework.recomputes_by_modules = true;
+  EXPECT_THAT(texts(), ElementsAre("none", "{kind: selective, modules: [layernorm, mlp]}", "full"));
+  job.model.moe.emplace();
+  EXPECT_THAT(texts(), ElementsAre("none", "{kind: selective, modules: [layernorm, moe_act]}", "full"));
+}
+
 TEST(UsualValues, WithoutABackwardNothingIsComputedAgainOrSharded) {
   for (const spec::Mode mode : {spec::Mode::prefill, spec::Mode::decode}) {
     const spec::Job job = serving(mode);
@@ -47,7 +64,10 @@ TEST(UsualValues, WithoutABackwardNothingIsComputedAgainOrSharded) {
     EXPECT_FALSE(tells(job, "zero"));
   }
   spec::Job training = serving(spec::Mode::train);
+  training.strategy.attention_kernel = spec::AttentionKernel::unfused;
   EXPECT_THAT(sim::usual_values(SearchKey::recompute, training), SizeIs(3));
+  training.strategy.attention_kernel = spec::AttentionKernel::flash2;  // whose scores were never written
+  EXPECT_THAT(sim::usual_values(SearchKey::recompute, training), SizeIs(2));
   EXPECT_THAT(sim::usual_values(SearchKey::zero, training), ElementsAre(0, 1, 2, 3));
 }
 
