@@ -3,8 +3,10 @@
 #pragma once
 
 #include <array>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/spec/strategy.h"
 
@@ -18,5 +20,13 @@ inline constexpr std::array<std::pair<std::string_view, bool RecomputeModules::*
      {"mlp", &RecomputeModules::mlp},
      {"moe", &RecomputeModules::moe},
      {"shared_experts", &RecomputeModules::shared_experts}}};
+
+inline std::vector<std::string> names_of(const RecomputeModules& modules) {
+  std::vector<std::string> out;
+  for (const auto& [module, member] : kRecomputeModules) {
+    if (modules.*member) out.emplace_back(module);
+  }
+  return out;
+}
 
 }  // namespace spec

@@ -10,7 +10,8 @@ namespace {
 constexpr std::array<std::string_view, 4> kLayerCuts{"listed", "even", "by_work", "light_front"};  // from -1 on
 
 constexpr SearchValue kKinds = kNamesOf<Recompute::Kind>.size();
-constexpr SearchValue kModuleSets = 1 << kRecomputeModules.size();  // recompute: kind + kKinds x (set + kModuleSets x layers)
+constexpr SearchValue kModuleSets = 1 << kRecomputeModules.size();
+// recompute: kind + kKinds x (modules + kModuleSets x layers)
 constexpr SearchValue kPlaced =
     kNamesOf<Offload::To>.size();  // offload: optimizer + kPlaced x (parameters + kPlaced x activations)
 
@@ -56,11 +57,7 @@ std::string recompute_text(SearchValue value) {
   const std::string kind(name(r.kind));
   if (r.layers > 0) return "{kind: " + kind + ", layers: " + std::to_string(r.layers) + "}";
   if (r.modules == RecomputeModules{}) return kind;
-  std::vector<std::string> modules;
-  for (const auto& [module, member] : kRecomputeModules) {
-    if (r.modules.*member) modules.emplace_back(module);
-  }
-  return "{kind: " + kind + ", modules: [" + base::joined(modules) + "]}";
+  return "{kind: " + kind + ", modules: [" + base::joined(names_of(r.modules)) + "]}";
 }
 
 std::string offload_text(SearchValue value) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/analysis/title.h"
 
+#include "core/base/text.h"
+#include "core/spec/recompute_modules.h"
+
 namespace sim {
 namespace {
 
@@ -28,6 +31,14 @@ std::string batch(const spec::Job& job) {
   return shape;
 }
 
+/// ", recompute selective [layernorm, mlp]"
+std::string recompute(const spec::Recompute& r) {
+  if (r.kind == spec::Recompute::Kind::none) return "";
+  const std::string kind = ", recompute " + std::string(name(r.kind));
+  if (r.kind != spec::Recompute::Kind::selective || r.modules == spec::RecomputeModules{}) return kind;
+  return kind + " [" + base::joined(spec::names_of(r.modules)) + "]";
+}
+
 }  // namespace
 
 std::string title(const spec::Job& job) {
@@ -43,7 +54,7 @@ std::string title(const spec::Job& job) {
     text += ", zero " + std::to_string(s.zero);
     if (s.shard > 0) text += " in groups of " + std::to_string(s.shard);
     if (s.lora) text += ", lora " + std::to_string(s.lora->rank);
-    if (s.recompute.kind != spec::Recompute::Kind::none) text += ", recompute " + std::string(name(s.recompute.kind));
+    text += recompute(s.recompute);
   }
   if (job.training.precision != spec::Dtype::bf16) text += ", " + std::string(spec::name(job.training.precision));
   if (job.framework.name != spec::Strategy{}.framework) text += ", framework " + job.framework.name;

@@ -103,11 +103,7 @@ void add_recompute(const spec::Recompute& recompute, Writer& w) {
   w.add("recompute.kind", recompute.kind);
   w.when(recompute.layers > 0, "recompute.layers", recompute.layers);
   if (recompute.kind != spec::Recompute::Kind::selective) return;
-  std::vector<std::string> modules;
-  for (const auto& module : spec::kRecomputeModules) {
-    if (recompute.modules.*module.second) modules.emplace_back(module.first);
-  }
-  w.add("recompute.modules", list_of(modules));
+  w.add("recompute.modules", list_of(spec::names_of(recompute.modules)));
 }
 
 void add_experts(const spec::Strategy& s, Writer& w) {

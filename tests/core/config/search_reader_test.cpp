@@ -47,7 +47,7 @@ TEST(SearchReader, AListOfLayersIsNoCut) {
 
 TEST(SearchReader, RecomputationIsToldWithItsModulesAndItsLayers) {
   spec::SearchSpace space;
-  // the attention core is what `selective` means by itself; of modules the order does not matter, nor does a second name
+  // `selective` by itself means the attention core; modules in another order are the same value
   config::read_values(
       "recompute=none,selective,{kind: selective, modules: [core_attn]},{kind: selective, modules: [mlp, layernorm]},"
       "{kind: selective, modules: [layernorm, mlp]},{kind: full, layers: 4},full,selective_ops",
