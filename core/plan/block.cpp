@@ -7,6 +7,7 @@
 #include "core/plan/autocast.h"
 #include "core/plan/context_parallel.h"
 #include "core/plan/elementwise.h"
+#include "core/plan/ends.h"
 #include "core/plan/low_precision.h"
 #include "core/plan/mla.h"
 #include "core/plan/moe.h"
@@ -35,10 +36,7 @@ spec::LayerParts Block::parts() const {
   return out_.module > 0 ? c_.model.module_parts_in(out_.layer) : c_.model.parts_in(out_.layer);
 }
 
-void Block::norm(const char* name, bool backward) {
-  const Chain chain = backward ? stream_norm_backward(c_, c_.shard_tokens) : stream_norm_forward(c_, c_.shard_tokens);
-  out_.compute(chain.work, name, chain.launches);
-}
+void Block::norm(const char* name, bool backward) { norm_kernel(c_, out_, name, backward); }
 
 /// Of whole sequences; a chunk is to attention what a packed document is.
 Attention Block::fused_attention(bool windowed, bool backward) const {

@@ -31,12 +31,6 @@ RecomputeModules modules_of(SearchValue set) {
   return out;
 }
 
-SearchValue number_of(const Recompute& recompute) {
-  const bool selective = recompute.kind == Recompute::Kind::selective;
-  return static_cast<SearchValue>(recompute.kind) +
-         kKinds * ((selective ? module_set(recompute.modules) : 0) + kModuleSets * recompute.layers);
-}
-
 Recompute recompute_of(SearchValue value) {
   return {static_cast<Recompute::Kind>(value % kKinds), value / kKinds / kModuleSets,
           modules_of(value / kKinds % kModuleSets)};
@@ -73,6 +67,12 @@ std::string path_of(SearchKey key) {
   return (key == SearchKey::micro_batch ? "training." : "strategy.") + std::string(name(key));
 }
 
+SearchValue value_of(const Recompute& recompute) {
+  const bool selective = recompute.kind == Recompute::Kind::selective;
+  return static_cast<SearchValue>(recompute.kind) +
+         kKinds * ((selective ? module_set(recompute.modules) : 0) + kModuleSets * recompute.layers);
+}
+
 SearchValue value_of(SearchKey key, const Job& job) {
   const Strategy& s = job.strategy;
   switch (key) {
@@ -91,7 +91,7 @@ SearchValue value_of(SearchKey key, const Job& job) {
     case SearchKey::ep: return s.ep;
     case SearchKey::etp: return s.etp;
     case SearchKey::micro_batch: return number(job.training.micro_batch);
-    case SearchKey::recompute: return number_of(s.recompute);
+    case SearchKey::recompute: return value_of(s.recompute);
     case SearchKey::attention_kernel: return number(s.attention_kernel.value_or(AttentionKernel::unfused));
     case SearchKey::overlap_tp: return number(s.overlap.tp.value_or(TpOverlap::none));
     case SearchKey::offload:

@@ -52,6 +52,7 @@ using SearchValue = std::int32_t;
 inline constexpr SearchValue kEvenLayers = 0;     // or as embedding_in_split says
 inline constexpr SearchValue kListedLayers = -1;  // whatever list the job has
 constexpr SearchValue value_of(LayerCut cut) { return 1 + static_cast<SearchValue>(cut); }
+SearchValue value_of(const Recompute&);
 SearchValue value_of(SearchKey, const Job&);
 /// REQUIRES: for stage_layers, that pp, schedule and vpp are set.
 void set_value(SearchKey, SearchValue, Job&);

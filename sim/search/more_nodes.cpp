@@ -34,9 +34,7 @@ spec::SearchSpace lean(const spec::Job& base, spec::SearchSpace space) {
     sizes = {std::ranges::min(*sizes)};
   }
   if (auto& kinds = space[spec::SearchKey::recompute]; !kinds && !base.training.serves() && !base.model.is_list()) {
-    spec::Job most = base;
-    most.strategy.recompute = {spec::Recompute::Kind::full};
-    kinds = {value_of(spec::SearchKey::recompute, most)};
+    kinds = {spec::value_of(spec::Recompute{spec::Recompute::Kind::full})};
   }
   return space;
 }

@@ -109,14 +109,10 @@ spec::RecomputeModules cheap_modules(const spec::Model& model) {
 Values recomputes(const spec::Job& job) {
   using Kind = spec::Recompute::Kind;
   Values out = codes(Kind::none);
-  const auto add = [&](const spec::Recompute& recompute) {
-    spec::Job one = job;
-    one.strategy.recompute = recompute;
-    out.push_back(spec::value_of(SearchKey::recompute, one));
-  };
-  if (selective_frees(job)) add({Kind::selective});
-  if (job.framework.recomputes_by_modules) add({Kind::selective, 0, cheap_modules(job.model)});
-  add({Kind::full});
+  if (selective_frees(job)) out.push_back(static_cast<SearchValue>(Kind::selective));
+  if (job.framework.recomputes_by_modules)
+    out.push_back(spec::value_of(spec::Recompute{Kind::selective, 0, cheap_modules(job.model)}));
+  out.push_back(static_cast<SearchValue>(Kind::full));
   if (job.framework.recomputes_by_operators) out.push_back(static_cast<SearchValue>(Kind::selective_ops));
   return out;
 }

@@ -112,9 +112,9 @@ TEST(SplitLayers, AListThatDoesNotFitIsNone) {
 }  // namespace
 }  // namespace spec
 
-TEST(BalancedLayers, TheHeadCountsAsTheLayersItWeighs) {
-  // hidden 2048, ffn 8192 gated, 32 heads of 64: a layer holds 4 x 2048^2 + 3 x 2048 x 8192 = 67.1e6 weights, a head of
-  // 131072 rows 268.4e6, four layers' worth. 16 + 4 over 4 stages are 5 each: the last keeps one layer beside the head.
+/// hidden 2048, ffn 8192 gated, 32 heads of 64: a layer holds 4 x 2048^2 + 3 x 2048 x 8192 = 67.1e6 weights, a head of
+/// 131072 rows 268.4e6, four layers' worth.
+spec::Model head_of_four_layers() {
   spec::Model model;
   model.layers = 16;
   model.hidden = 2048;
@@ -123,6 +123,12 @@ TEST(BalancedLayers, TheHeadCountsAsTheLayersItWeighs) {
   model.ffn = 8192;
   model.gated_mlp = true;
   model.vocab = 131072;
+  return model;
+}
+
+TEST(BalancedLayers, TheHeadCountsAsTheLayersItWeighs) {
+  // 16 + 4 over 4 stages are 5 each: the last keeps one layer beside the head.
+  const spec::Model model = head_of_four_layers();
   EXPECT_EQ(spec::balanced_layers(model, 4), (std::vector<int>{5, 5, 5, 1}));
   // Over 8 stages a share is 2.5, less than the head: it stands alone, and 16 layers go to seven stages.
   EXPECT_EQ(spec::balanced_layers(model, 8), (std::vector<int>{3, 3, 2, 2, 2, 2, 2, 0}));
@@ -131,14 +137,8 @@ TEST(BalancedLayers, TheHeadCountsAsTheLayersItWeighs) {
 TEST(BalancedLayers, OfExpertsThoseCountThatATokenMeets) {
   // As above with 8 experts, 2 of them met, each of half the width: as many weights a token as the dense layer. Counted
   // by one expert, a layer would weigh 42 million, the head six layers, and the last stage none.
-  spec::Model model;
-  model.layers = 16;
-  model.hidden = 2048;
-  model.heads = model.kv_heads = 32;
-  model.head_dim = 64;
+  spec::Model model = head_of_four_layers();
   model.ffn = 4096;
-  model.gated_mlp = true;
-  model.vocab = 131072;
   model.moe = spec::Moe{.experts = 8, .top_k = 2, .ffn = 4096};
   EXPECT_EQ(spec::balanced_layers(model, 4), (std::vector<int>{5, 5, 5, 1}));
 }
