@@ -12,6 +12,7 @@
 #include "core/plan/serving.h"
 #include "core/plan/shares.h"
 #include "core/spec/parameters.h"
+#include "core/spec/weights_met.h"
 
 namespace plan {
 namespace {
@@ -44,43 +45,15 @@ AttendingShare attending_share(const spec::Model& model) {
   return {static_cast<double>(all) / model.layers, static_cast<double>(limited) / model.layers};
 }
 
-/// Weights of the feed-forward that a token meets: of experts it visits top_k, the shared ones and the router.
-double feed_forward_weights(const spec::Model& model, spec::FeedForward kind) {
-  if (kind == spec::FeedForward::none) return 0;
-  const double h = static_cast<double>(model.hidden), matrices = model.gated_mlp ? 3 : 2;
-  if (kind == spec::FeedForward::dense) return matrices * h * static_cast<double>(model.ffn);
-  const spec::Moe& moe = *model.moe;
-  const double routed = static_cast<double>(model.expert_width() * moe.top_k * moe.ffn);
-  return matrices * routed +
-         h * (matrices * static_cast<double>(moe.shared_ffn) + moe.experts + 2.0 * static_cast<double>(moe.latent));
-}
-
 /// Modules of multi-token prediction not counted.
 double layers_of_experts(const spec::Model& model) {
   return model.count_layers([](spec::LayerParts parts) { return parts.has_experts(); });
 }
 
-double attention_weights(const spec::Model& model) {
-  if (model.mla) return static_cast<double>(spec::latent_attention_weights(model));
-  const double h = static_cast<double>(model.hidden), q = static_cast<double>(model.q_width());
-  return h * static_cast<double>(model.gated_q_width() + 2 * model.kv_width()) + q * h;
-}
-
-double mixer_weights(const spec::Model& model, spec::Mixer kind) {
-  if (kind == spec::Mixer::none) return 0;
-  return kind == spec::Mixer::attention ? attention_weights(model)
-                                        : static_cast<double>(spec::recurrent_weights(model));
-}
-
-/// Weights that a token meets in a layer.
-double weights_met(const spec::Model& model, spec::LayerParts parts) {
-  return mixer_weights(model, parts.mixer) + feed_forward_weights(model, parts.feed_forward);
-}
-
-/// The same averaged over the layers.
+/// Of one layer on average.
 double weights_met(const spec::Model& model) {
   double sum = 0;
-  for (int layer = 0; layer < model.layers; ++layer) sum += weights_met(model, model.parts_in(layer));
+  for (int layer = 0; layer < model.layers; ++layer) sum += spec::weights_met(model, model.parts_in(layer));
   return sum / model.layers;
 }
 
@@ -136,7 +109,7 @@ double indexer_forward(const spec::Job& job) {
 
 /// One forward of this layer, which has these parts, for one sequence.
 double layer_flops(const spec::Job& job, int layer, const spec::LayerParts& parts) {
-  const double linear = 2 * static_cast<double>(job.training.sequence) * weights_met(job.model, parts);
+  const double linear = 2 * static_cast<double>(job.training.sequence) * spec::weights_met(job.model, parts);
   return linear + mixing_flops(job, layer) + (parts.indexes ? indexer_forward(job) : 0);
 }
 
@@ -243,7 +216,7 @@ double multi_token_linear(const spec::Job& job) {
   const spec::Model& m = job.model;
   const double h = static_cast<double>(m.hidden), s = static_cast<double>(job.training.sequence);
   double weights = 2 * h * h;
-  for (int i = 0; i < m.module_layers(); ++i) weights += weights_met(m, m.parts_in(m.module_layer(i)));
+  for (int i = 0; i < m.module_layers(); ++i) weights += spec::weights_met(m, m.parts_in(m.module_layer(i)));
   return 2 * s * weights;
 }
 
@@ -359,9 +332,12 @@ double again_by_modules(const spec::Job& job, const ForwardFlops& layer) {
     const double rest = static_cast<double>(mla.kv_lora_rank) * (mla.nope_head_dim + mla.value_head_dim);
     flops += attending * 2 * s * model.heads * (queries + rest);
   }
-  if (m.mlp) flops += dense * 2 * s * feed_forward_weights(model, spec::FeedForward::dense) - last_matmuls_spared(job);
+  if (m.mlp) {
+    flops +=
+        dense * 2 * s * spec::feed_forward_weights_met(model, spec::FeedForward::dense) - last_matmuls_spared(job);
+  }
   if (m.moe) {
-    flops += of_experts * 2 * s * feed_forward_weights(model, spec::FeedForward::experts);
+    flops += of_experts * 2 * s * spec::feed_forward_weights_met(model, spec::FeedForward::experts);
   } else if (m.shared_experts) {
     flops += of_experts * 2 * s * h * (model.gated_mlp ? 3 : 2) * static_cast<double>(model.moe->shared_ffn);
   }

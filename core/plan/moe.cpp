@@ -145,8 +145,9 @@ void MoeLayer::exchange(CollectiveKind kind, Axis axis, Stream stream, std::int6
     const int domains = c_.group(Axis::ep).domains;
     const double load = static_cast<double>(shape_.received) / static_cast<double>(shape_.copies);
     const double row = static_cast<double>(shape_.width * element) * static_cast<double>(shape_.tokens) * load;
-    work.bytes = rounded(shape_.ranks_visited * row);
-    if (domains > 1) work.crossing = rounded(shape_.domains_visited * (domains - 1) / domains * row);
+    const Visited visited = visited_by_a_token(c_);
+    work.bytes = rounded(visited.ranks * row);
+    if (domains > 1) work.crossing = rounded(visited.domains * (domains - 1) / domains * row);
     // A graph keeps the kernels alone, and DeepEP's kernels for serving know their sizes beforehand.
     work.by_library = c_.strategy.cuda_graphs != spec::CudaGraphs::whole && !c_.serves;
   }
@@ -402,7 +403,7 @@ KeptOfExperts kept_of_experts(const Context& c, const KeptMatmuls& keeps) {
   if (keeps_exchanged(c)) {
     const bool once = c.strategy.moe_dispatcher == MoeDispatcher::deepep;  // a token for each rank, and one sum back
     const double load = static_cast<double>(shape.received) / static_cast<double>(shape.copies);
-    const double visits = shape.ranks_visited * static_cast<double>(shape.tokens) * load;
+    const double visits = visited_by_a_token(c).ranks * static_cast<double>(shape.tokens) * load;
     out.read += (once ? rounded(visits) : shape.received) * row;
     (c.fused_permute || once ? out.unread : out.read) += once ? shard : shape.copies * row;
   } else if (c.strategy.ep > 1 && c.strategy.moe_dispatcher == MoeDispatcher::allgather) {

@@ -73,9 +73,13 @@ MoeShape::MoeShape(const Context& c) {
   shared_ffn = moe.shared_ffn / c.tp;
   shared_up_width = c.model.gated_mlp ? 2 * shared_ffn : shared_ffn;
   dispatch_element = combine_element = c.element;
+}
+
+Visited visited_by_a_token(const Context& c) {
+  const spec::Moe& moe = *c.model.moe;
   const int domains = std::max(1, c.group(Axis::ep).domains);
-  ranks_visited = parts_visited(moe, s.ep);
-  domains_visited = moe.experts % domains == 0 ? parts_visited(moe, domains) : std::min<double>(domains, moe.top_k);
+  return {parts_visited(moe, c.strategy.ep),
+          moe.experts % domains == 0 ? parts_visited(moe, domains) : std::min<double>(domains, moe.top_k)};
 }
 
 std::int64_t expert_parameters(const Context& c) {

@@ -27,12 +27,16 @@ struct MoeShape {
   std::int64_t shared_ffn = 0, shared_up_width = 0;        // of the shared experts on one tensor-parallel rank; 0: none
   std::int64_t dispatch_element = 2, combine_element = 2;  // bytes of an element on the wire
   bool counted_by_host = false;  // buffers have the size that the router chose: the host waits for it
-
-  /// Copies that a token sends when each rank, or each NVLink domain, takes it once whatever number of its experts the
-  /// token visits (DeepEP): expectation over top_k different experts chosen evenly, in
-  /// groups chosen evenly (Moe::top_groups).
-  double ranks_visited = 0, domains_visited = 0;
 };
+
+/// Copies that a token sends when each rank, or each NVLink domain, takes it once whatever number of its experts the
+/// token visits (DeepEP): expectation over top_k different experts chosen evenly, in groups chosen evenly
+/// (Moe::top_groups).
+struct Visited {
+  double ranks = 0, domains = 0;
+};
+/// REQUIRES: the model has experts.
+Visited visited_by_a_token(const Context&);
 
 /// Parameters of one expert on this rank (its matrices cut by etp), and of the shared ones on one tensor-parallel rank.
 std::int64_t expert_parameters(const Context&);

@@ -47,7 +47,7 @@ Held multi_token_parameters(const Context& c) {
     sum += end_held(c, one);
   }
   if (c.model.mtp == 0 || !copies_embedding(c)) return sum;
-  const spec::Parameters whole = spec::parameters(c.model);
+  const spec::Parameters whole = spec::end_parameters(c.model);
   // A tied head has the table already.
   sum += c.model.tied_embeddings ? end_held(c, whole.positions + whole.embedding_norm) : embedding_held(c);
   return sum;

@@ -36,16 +36,22 @@ Held whole_layer(const Context& c, int layer) {
 
 std::int64_t whole_embedding(const Context& c) {
   if (c.model.is_list()) return 0;
-  const spec::Parameters whole = spec::parameters(c.model);
+  const spec::Parameters whole = spec::end_parameters(c.model);
   return (c.spread_vocab ? 0 : c.vocab * c.hidden) + whole.positions + whole.embedding_norm;
 }
 
 std::int64_t whole_head(const Context& c) {
   if (c.model.is_list()) return 0;
-  const spec::Parameters whole = spec::parameters(c.model);
+  const spec::Parameters whole = spec::end_parameters(c.model);
   if (c.spread_vocab) return whole.final_norm;
   const bool shares_table = c.model.tied_embeddings && c.placement.ends_meet();
   return whole.final_norm + (shares_table ? 0 : c.vocab * c.hidden) + (c.model.head_bias ? c.vocab : 0);
+}
+
+/// Whether a layer holds what the one before it does.
+bool holds_the_same(const Context& c, int layer) {
+  if (c.model.is_list()) return false;
+  return c.model.parts_in(layer) == c.model.parts_in(layer - 1) && narrow(c, layer) == narrow(c, layer - 1);
 }
 
 }  // namespace
@@ -128,8 +134,11 @@ std::vector<std::vector<Chunk>> chunks_of(const Context& c) {
 }
 
 Held chunk_parameters(const Context& c, const Chunk& chunk) {
-  Held count;
-  for (int i = 0; i < chunk.layers; ++i) count += layer_parameters(c, chunk.first_layer + i);
+  Held count, of_layer;
+  for (int layer = chunk.first_layer; layer < chunk.first_layer + chunk.layers; ++layer) {
+    if (layer == chunk.first_layer || !holds_the_same(c, layer)) of_layer = layer_parameters(c, layer);
+    count += of_layer;
+  }
   if (chunk.first) count += embedding_held(c);
   if (chunk.last) count += last_parameters(c);
   if (chunk.shares_vocabulary) count.dense += vocabulary_share(c);

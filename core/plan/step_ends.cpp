@@ -47,7 +47,7 @@ std::int64_t shared_parameters(const Context& c, const Chunk& chunk) {
   const bool shifted = c.model.norm == spec::Norm::layernorm && c.model.norm_bias;
   const std::int64_t head_norm = (shifted ? 2 : 1) * c.head_dim;
   if (!c.sp) return shared + (c.model.qk_norm && c.model.qk_scale == spec::QkScale::head ? attend * 2 * head_norm : 0);
-  const spec::Parameters whole = spec::parameters(c.model);
+  const spec::Parameters whole = spec::end_parameters(c.model);
   for (const spec::LayerParts parts : layers) {
     shared += spec::layer_norms(c.model, parts);
     if (!parts.has_experts()) continue;

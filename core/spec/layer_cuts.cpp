@@ -7,8 +7,8 @@
 #include <numeric>
 
 #include "core/spec/job.h"
-#include "core/spec/parameters.h"
 #include "core/spec/placement.h"
+#include "core/spec/weights_met.h"
 
 namespace spec {
 namespace {
@@ -58,29 +58,6 @@ std::vector<ChunkLayers> split_layers(const Model& model, const Strategy& s) {
   }
   return chunks;
 }
-
-namespace {
-
-/// Matmul weights that a token meets in a layer of these parts.
-double weights_met(const Model& model, LayerParts parts) {
-  const auto hidden = static_cast<double>(model.hidden);
-  const auto fed = [&](double width, double ffn) { return (model.gated_mlp ? 3 : 2) * width * ffn; };
-  double sum = 0;
-  if (parts.recurs()) sum += static_cast<double>(recurrent_weights(model));
-  if (parts.attends()) {
-    sum += model.mla ? static_cast<double>(latent_attention_weights(model))
-                     : hidden * static_cast<double>(2 * model.q_width() + 2 * model.kv_width());
-  }
-  if (parts.has_dense()) sum += fed(hidden, static_cast<double>(model.ffn));
-  if (parts.has_experts()) {
-    const Moe& moe = *model.moe;
-    sum += moe.top_k * fed(static_cast<double>(model.expert_width()), static_cast<double>(moe.ffn)) +
-           fed(hidden, static_cast<double>(moe.shared_ffn));
-  }
-  return sum;
-}
-
-}  // namespace
 
 std::vector<int> balanced_layers(const Model& model, int stages) {
   const auto hidden = static_cast<double>(model.hidden);

@@ -149,16 +149,19 @@ BlockParameters block_parameters(const Model& model) {
   return block;
 }
 
-Parameters parameters(const Model& model) {
+Parameters end_parameters(const Model& model) {
   Parameters sum;
   sum.embedding = model.vocab * model.hidden;
   sum.positions = model.has_position_table() ? model.max_positions * model.hidden : 0;
   sum.embedding_norm = model.embedding_norm ? norm_size(model, model.hidden) : 0;
-  for (int layer = 0; layer < model.layers; ++layer) {
-    add_block(sum, model, model.parts_in(layer));
-  }
   sum.final_norm = norm_size(model, model.hidden);
   sum.head = (model.tied_embeddings ? 0 : sum.embedding) + (model.head_bias ? model.vocab : 0);
+  return sum;
+}
+
+Parameters parameters(const Model& model) {
+  Parameters sum = end_parameters(model);
+  for (int layer = 0; layer < model.layers; ++layer) add_block(sum, model, model.parts_in(layer));
   if (model.mtp > 0) sum.multi_token = model.module_copies() * multi_token_size(model);
   return sum;
 }

@@ -56,6 +56,8 @@ std::int64_t layer_norms(const Model&, LayerParts);
 std::int64_t norm_parameters(const Model&);
 /// REQUIRES: no mla.
 BlockParameters block_parameters(const Model&);
+/// Those outside of blocks alone: embedding, positions, norms at both ends, head.
+Parameters end_parameters(const Model&);
 /// The whole model's parameters. Understands moe and mla; multi-token-prediction layers are counted when mtp > 0.
 Parameters parameters(const Model&);
 

@@ -11,44 +11,28 @@
 
 #include "core/spec/job.h"
 #include "core/spec/layer_cuts.h"
-#include "core/spec/parameters.h"
 #include "core/spec/placement.h"
 #include "core/spec/rank_order.h"
+#include "core/spec/weights_met.h"
 
 namespace spec {
 namespace {
 
-/// Weights that a token meets in a layer of each kind, and in the head.
+/// Weights that a token meets: in the first layers of the model, each number of them up to `most`, those beyond its own
+/// like its last; and behind them.
 struct Work {
-  explicit Work(const Model& model) : model(model) {
-    const double head = static_cast<double>(model.hidden) * static_cast<double>(model.vocab);
-    const Parameters all = parameters(model);
-    const auto with = [&](auto that) { return model.count_layers(that); };
-    const int experts = with([](LayerParts parts) { return parts.has_experts(); });
-    attention = share(all.attention, with([](LayerParts parts) { return parts.attends(); }));
-    recurrent = share(all.recurrent, with([](LayerParts parts) { return parts.recurs(); }));
-    dense = share(all.feed_forward, with([](LayerParts parts) { return parts.has_dense(); }));
-    if (experts > 0) {
-      visited = share(all.router + all.latent + all.shared_experts, experts) +
-                share(all.experts, experts) * model.moe->top_k / model.moe->experts;
+  Work(const Model& model, int most) : up_to(1, 0) {
+    for (int layer = 0; layer < most; ++layer) {
+      up_to.push_back(up_to.back() + weights_met(model, model.parts_in(std::min(layer, model.layers - 1))));
     }
+    const double head = static_cast<double>(model.hidden) * static_cast<double>(model.vocab);
     double module = head;
-    for (int i = 0; i < model.module_layers(); ++i) module += of_layer(model.module_layer(i));
+    for (int i = 0; i < model.module_layers(); ++i) module += weights_met(model, model.module_parts(i));
     end = head + model.mtp * module;
   }
-  static double share(std::int64_t all, int layers) { return layers == 0 ? 0 : static_cast<double>(all) / layers; }
-  double of_layer(int layer) const {
-    const LayerParts parts = model.parts_in(layer);
-    return (parts.attends()  ? attention
-            : parts.recurs() ? recurrent
-                             : 0) +
-           (parts.has_experts() ? visited
-            : parts.has_dense() ? dense
-                                : 0);
-  }
 
-  const Model& model;
-  double attention = 0, recurrent = 0, dense = 0, visited = 0, end = 0;
+  std::vector<double> up_to;
+  double end = 0;
 };
 
 /// Moves layers from and to stages whose chunks hold equally many at first.
@@ -56,11 +40,13 @@ class Cutter {
  public:
   Cutter(const Model& model, const Strategy& s, std::vector<double> paces)
       : s_(s),
-        work_(model),
-        placement_(s),
         chunks_(s.model_chunks()),
         counts_(chunks_, (model.layers + chunks_ - 1) / chunks_),
-        paces_(std::move(paces)) {}
+        work_(model, layers()),
+        paces_(std::move(paces)) {
+    const Placement placement(s);
+    for (int at = 0; at < chunks_; ++at) stage_of_.push_back(placement.stage_of(at, 0));
+  }
 
   const std::vector<int>& counts() const { return counts_; }
   int layers() const { return std::accumulate(counts_.begin(), counts_.end(), 0); }
@@ -128,14 +114,12 @@ class Cutter {
     return false;
   }
 
-  int stage_of(int at) const { return placement_.stage_of(at, 0); }
-
   /// Its longest chunk, the last among equals; -1: none can do with less.
   int spare_of(int stage) const {
     int out = -1;
     for (int at = 0; at < chunks_; ++at) {
       const int least = at == 0 || at + 1 == chunks_ ? 0 : 1;
-      if (stage_of(at) == stage && counts_[at] > least && (out < 0 || counts_[at] >= counts_[out])) out = at;
+      if (stage_of_[at] == stage && counts_[at] > least && (out < 0 || counts_[at] >= counts_[out])) out = at;
     }
     return out;
   }
@@ -143,28 +127,30 @@ class Cutter {
   void burden(int stage) {
     int to = -1;
     for (int at = 0; at < chunks_; ++at) {
-      if (stage_of(at) == stage && (to < 0 || counts_[at] < counts_[to])) to = at;
+      if (stage_of_[at] == stage && (to < 0 || counts_[at] < counts_[to])) to = at;
     }
     ++counts_[to];
   }
 
   std::vector<double> work_of_stages() const {
     std::vector<double> out(s_.pp, 0);
-    int layer = 0;
+    int first = 0;
     for (int at = 0; at < chunks_; ++at) {
-      for (int i = 0; i < counts_[at]; ++i) out[stage_of(at)] += work_.of_layer(layer++);
+      const int next = first + counts_[at];
+      out[stage_of_[at]] += work_.up_to[next] - work_.up_to[first];
+      first = next;
     }
-    out[stage_of(chunks_ - 1)] += work_.end;
+    out[stage_of_.back()] += work_.end;
     for (std::size_t stage = 0; stage < paces_.size(); ++stage) out[stage] /= paces_[stage];
     return out;
   }
 
   const Strategy& s_;
-  const Work work_;
-  const Placement placement_;
   const int chunks_;
   std::vector<int> counts_;
+  const Work work_;
   std::vector<double> paces_;
+  std::vector<int> stage_of_;  // of each chunk
 };
 
 /// Ranks fill the groups of a mixed cluster in their order: stages one behind the other where pp is the slowest axis.

@@ -158,7 +158,7 @@ TEST(MoeExchange, ATokenWhoseExpertsLieInFewGroupsVisitsFewRanks) {
       job.model.moe = spec::Moe{.experts = 16, .top_k = 3, .ffn = 512, .groups = 4, .top_groups = 2};
       job.strategy.ep = ep;
     });
-    EXPECT_NEAR(MoeShape(Context(j)).ranks_visited, visited_by_counting(ep), 1e-12) << ep;
+    EXPECT_NEAR(visited_by_a_token(Context(j)).ranks, visited_by_counting(ep), 1e-12) << ep;
   }
 }
 
