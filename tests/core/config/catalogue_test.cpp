@@ -124,7 +124,6 @@ TEST(RealCatalogue, OneChipOnTwoBoardsHasOneSetOfCurves) {
     EXPECT_TRUE(faults.empty()) << base::to_string(faults.front());
     return out;
   };
-  EXPECT_EQ(node("mi325x-x8").calibration.name, node("mi300x-x8").calibration.name);
   EXPECT_EQ(node("rtx-pro-6000-server-x8").calibration.name, node("rtx-pro-6000-workstation-x8").calibration.name);
   EXPECT_EQ(node("mi355x-x8").calibration.name, "defaults-cdna4");
   // H200 NVL: other peaks on the data sheet, as many TFLOP/s before its lower power limit.
