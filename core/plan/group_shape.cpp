@@ -7,6 +7,7 @@
 #include <cassert>
 #include <cstdint>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 namespace plan {
@@ -128,10 +129,22 @@ namespace {
 /// share its cards. Those of the first `senders` ranks in each block of `block` have one.
 int most_leaving(int reach, int senders, int block, int part, int total, const spec::Node& node) {
   const std::int64_t end = std::min<std::int64_t>(total, std::lcm<std::int64_t>(block, part));
+  const bool leave_whole = reach >= part && part % node.gpus == 0;
+  bool seen = false;  // a part of whole nodes all of which leave: others are alike
   int most = 0;
   for (std::int64_t first = 0; first < end; first += part) {
+    const std::int64_t last = std::min<std::int64_t>(first + part, total);
+    if (const std::int64_t at = first % block; at + last - first <= block) {
+      const auto among = [&](std::int64_t begin) {
+        return std::max<std::int64_t>(0, std::min(at + last - first, begin + senders) - std::max(at, begin));
+      };
+      const std::int64_t send = among(0), receive = among(reach);
+      if (send == 0 && receive == 0) continue;
+      if (leave_whole && std::max(send, receive) == part && std::min(send, receive) == 0 && std::exchange(seen, true))
+        continue;
+    }
     Leavers out(node), in(node);
-    for (std::int64_t r = first; r < std::min<std::int64_t>(first + part, total); ++r) {
+    for (std::int64_t r = first; r < last; ++r) {
       const std::int64_t at = r % block;
       if (at < senders && (r + reach) / part != first / part) out.add(r);
       if (at >= reach && at < reach + senders && (r - reach) / part != first / part) in.add(r);

@@ -167,10 +167,12 @@ double Draft::least_time() {
 }
 
 /// Whether it matters which of two operators comes first: passes of a layer or two that meet the same ones again and
-/// again, in few stages or of few microbatches, and the few of a stage alone. Such steps have few operators.
+/// again, in few stages or of few microbatches, the few of a stage alone, and where nearly all of a step is the begin
+/// and the end of its pipeline, in which exchanges of replicas meet transfers. Such steps have few operators.
 bool Draft::is_small() const {
-  constexpr int kFewLayers = 2, kFewStages = 8, kFewMicrobatches = 16;
+  constexpr int kFewLayers = 2, kFewStages = 8, kFewMicrobatches = 16, kFewestMicrobatches = 4;
   if (c_.pp == 1) return c_.replicated() && c_.microbatches <= kFewMicrobatches;
+  if (c_.replicated() && c_.microbatches <= kFewestMicrobatches) return true;
   int layers = 0;  // of a pass
   for (const plan::Chunk& chunk : chunks_.front()) layers = std::max(layers, chunk.layers);
   return layers <= kFewLayers && (c_.pp <= kFewStages || c_.microbatches <= kFewMicrobatches);

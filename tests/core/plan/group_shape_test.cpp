@@ -230,6 +230,51 @@ TEST(StageHop, NeighboursOfOneCardShareItAloneOrNot) {
   EXPECT_EQ(plan::ends_shape(2, 8, four, 16).sharing, 2);
 }
 
+/// The most that leave one part of `part` ranks together, each way: senders are the first `senders` ranks of each block,
+/// their partners `reach` on. Of ranks that share cards as many as if all cards were as full as the fullest.
+int most_leaving(int reach, int senders, int block, int part, int total, const spec::Node& node) {
+  const int cards = node.nic.count < node.gpus ? node.nic.count : 0;
+  std::map<int, int> sent, received;
+  std::map<std::pair<int, int>, int> sent_by, received_by;  // part and card
+  for (int rank = 0; rank + reach < total; ++rank) {
+    const int to = rank + reach;
+    if (rank % block >= senders || rank / part == to / part) continue;
+    const auto card = [&](int r) { return std::pair(r / part, r % node.gpus * cards / node.gpus); };
+    ++sent[rank / part];
+    ++received[to / part];
+    ++sent_by[card(rank)];
+    ++received_by[card(to)];
+  }
+  int most = 0;
+  for (const auto& ways : {sent, received}) {
+    for (auto [at, n] : ways) most = std::max(most, n);
+  }
+  for (const auto& ways : {sent_by, received_by}) {
+    for (auto [at, n] : ways) most = std::max(most, n * cards * (node.island() / node.gpus));
+  }
+  return most;
+}
+
+TEST(StageHop, AndPairsOfEndsAgreeWithACountOverAllRanks) {
+  std::mt19937 random(17);
+  const auto pick = [&](std::initializer_list<int> of) { return *(of.begin() + random() % of.size()); };
+  int shared = 0;
+  for (int i = 0; i < 3000; ++i) {
+    spec::Cluster c = cluster(pick({1, 2, 3, 4, 8, 16}), pick({1, 2, 4, 8, 72}));
+    c.node.nic.count = pick({1, 2, 4, 8, 16});
+    const int stride = pick({1, 2, 3, 4, 6, 8, 12, 32, 48}), stages = pick({2, 3, 4, 8}), block = stride * stages,
+              total = block * pick({2, 3, 5, 8}), part = c.node.island();
+    const plan::Transfer hop = plan::stage_hop(stride, stages, c, total);
+    const int hops = most_leaving(stride, block - stride, block, part, total, c.node);
+    ASSERT_EQ(hop.crosses_domain && hop.sharing > 0 ? hop.sharing : 0, hops) << stride << ' ' << stages << ' ' << total;
+    const plan::GroupShape ends = plan::ends_shape(stride, stages, c, total);
+    const int pairs = most_leaving(block - stride, stride, block, part, total, c.node);
+    ASSERT_EQ(ends.domains > 1 ? ends.sharing : 0, pairs) << stride << ' ' << stages << ' ' << total;
+    shared += pairs > 0 && c.node.nic.count < c.node.gpus;
+  }
+  EXPECT_GT(shared, 300);
+}
+
 TEST(Layout, TellsWhichRanksAreGroups) {
   // tp 8 dp 4: groups start at ranks 0 to 7 of a block of 32. Pipeline of 4 inside blocks of 32: all but the last 8
   // ranks of a block send; first and last stage pair up 24 ranks apart.
