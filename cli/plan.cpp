@@ -184,7 +184,7 @@ int run_plan(const Arguments& args) {
   Searcher searcher(question, options.threads, bar, options.stop, unlaunchable);
   options.search = std::ref(searcher);
   result::Purchase answer = sim::plan_purchase(question.purchase, options);
-  answer.notes = unlaunchable.notes();
+  for (std::string note : unlaunchable.notes()) answer.notes.push_back(std::move(note));
   write_if_asked(args, "--json", [&] { return reports::json(answer); });
   write_if_asked(args, "--csv", [&] { return reports::csv(answer); });
   write_page(args, [&](std::ostream& out) { reports::write_html(answer, version(), out); });

@@ -24,6 +24,7 @@
 #include "cli/search_together.h"
 #include "cli/terminal.h"
 #include "core/base/fault.h"
+#include "core/base/money.h"
 #include "core/base/near_names.h"
 #include "core/base/text.h"
 #include "core/config/catalogue.h"
@@ -70,6 +71,19 @@ std::vector<Option> with_output_flags(std::vector<Option> own) {
   return own;
 }
 
+/// Dollars: "2.5" as well as "$2.5/h".
+std::optional<double> price_of_gpu_hour(const Arguments& args) {
+  constexpr double kMost = 1e6;
+  if (!args.has("--price")) return {};
+  const std::string text = args.get("--price");
+  if (const std::optional<double> bare = number_in(text, 0.0, kMost)) return bare;
+  const base::Parsed<base::TimePrice> price = base::parse_time_price(text);
+  const double dollars = price.value ? price.value->per_si() * base::kHour : -1;
+  if (dollars >= 0 && dollars <= kMost) return dollars;
+  throw base::InputError({{"--price", base::quoted(text) + " is no price of a GPU for an hour from $0 to $1,000,000",
+                           "write --price 2.5 or --price '$2.5/h'", {}}});
+}
+
 }  // namespace
 
 std::optional<result::Search> searched(const Arguments& args) {
@@ -78,7 +92,7 @@ std::optional<result::Search> searched(const Arguments& args) {
   options.top = number_of(args, "--top", options.top, 1, kMostResults);
   options.more_nodes = true;
   options.threads = number_of(args, "--threads", 0u, 0u, kMostThreads);
-  if (args.has("--price")) options.gpu_hour = number_of(args, "--price", 2.0, 0.0, 1e6);
+  options.gpu_hour = price_of_gpu_hour(args);
   if ((options.by == sim::Objective::cost || options.by == sim::Objective::tokens_per_dollar) && !options.gpu_hour) {
     throw base::InputError({{"--price",
                              "is missing, and nothing else says what a GPU costs",
@@ -107,7 +121,7 @@ std::optional<result::Search> searched(const Arguments& args) {
 std::vector<Option> search_options() {
   return with_search_flags({{"--by", "OBJECTIVE", "step_time cost memory energy tokens_per_dollar", false,
                              "step_time cost memory energy tokens_per_dollar"},
-                            {"--price", "NUMBER", "of one GPU for an hour, for cost and tokens_per_dollar"},
+                            {"--price", "PRICE", "of one GPU for an hour, 2.5 or $2.5/h, for cost and tokens_per_dollar"},
                             {"--top", "N", "how many strategies are shown; 10 by default"},
                             {"--threads", "N", "0, the default: one for each core"}});
 }

@@ -18,10 +18,9 @@ std::string place_text(const base::Where& where) {
   return where.file + ':' + std::to_string(where.line);
 }
 
-const Value* figure_value(const Value& at, const std::string& path, std::string& date, std::string& source,
-                          Faults& faults) {
+const Value* figure_value(const Value& at, const std::string& path, FigureFrom& from, Faults& faults) {
   if (at.kind == Value::Kind::scalar) {
-    source = place_text(at.where);
+    from.source = place_text(at.where);
     return &at;
   }
   if (at.kind != Value::Kind::map) {
@@ -33,8 +32,9 @@ const Value* figure_value(const Value& at, const std::string& path, std::string&
   const std::size_t before = faults.size();
   std::string text;
   map.require("value", text);
-  map.require("date", date);
-  map.require("source", source);
+  map.require("date", from.date);
+  map.require("source", from.source);
+  map.read("seller", from.seller);
   map.finish();
   return faults.size() == before ? at.find("value") : nullptr;
 }

@@ -20,6 +20,7 @@ template <class T>
 struct Figure {
   T value{};
   std::string date, source;  // no date: the plan itself says it
+  std::string seller = {};   // of a rent: whose offer it is; empty: not told
 };
 
 /// A GPU now and then runs slow for a while, and all wait for it.

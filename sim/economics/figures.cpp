@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/economics/figures.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <map>
+#include <set>
 
 namespace sim {
 namespace {
@@ -53,6 +56,20 @@ std::vector<result::PurchaseFigure> figures_of(const spec::Purchase& p) {
   tell(out, "repair", f.repair);
   tell(out, "checkpoints, of a node", p.checkpoint.bandwidth, base::human(p.checkpoint.bandwidth.value));
   return out;
+}
+
+std::string note_of_sellers(const spec::Purchase& p) {
+  std::map<std::string, std::set<std::string>> asked;  // by whom, for what
+  for (const spec::Candidate& c : p.candidates) {
+    if (c.rent && !c.rent->seller.empty()) asked[c.rent->seller].insert(c.rent_of);
+  }
+  if (asked.size() < 2) return {};
+  std::vector<std::string> offers;
+  for (const auto& [seller, of] : asked) offers.push_back(fmt::format("{} ({})", seller, fmt::join(of, ", ")));
+  return fmt::format(
+      "The rents are offers of different sellers: {}. One GPU costs up to twice as much from one as from another, so "
+      "choose between these with offers of your own (--prices FILE, or rent of a candidate)",
+      fmt::join(offers, ", "));
 }
 
 }  // namespace sim

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "core/result/purchase.h"
@@ -11,5 +12,7 @@ namespace sim {
 
 /// Each once; what owning costs only where a candidate has a price to be owned at.
 std::vector<result::PurchaseFigure> figures_of(const spec::Purchase&);
+/// What is to be said where the rents of the candidates are asked by different sellers; empty: they are not.
+std::string note_of_sellers(const spec::Purchase&);
 
 }  // namespace sim

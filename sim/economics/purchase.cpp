@@ -264,6 +264,7 @@ void Planner::add_break_even() {
 
 void Planner::tell_the_rest() {
   out_.figures = figures_of(p_);
+  if (std::string note = note_of_sellers(p_); !note.empty()) out_.notes.push_back(std::move(note));
   out_.model = p_.model.name;
   out_.tokens = p_.tokens;
   if (p_.deadline) out_.deadline_s = p_.deadline->si();

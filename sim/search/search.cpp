@@ -45,8 +45,8 @@ struct Desk {
   PriceList prices;
 };
 
-/// Of the operator level, for what two levels cannot tell.
-/// Bytes of the fullest stage; where GPUs differ, what they come to on the least able kind with as much to spare.
+/// For what two levels cannot tell: bytes of the fullest stage; where GPUs differ, what they come to on the least able
+/// kind with as much to spare.
 std::int64_t peak_at_operator_level(const spec::Job& job, std::int64_t capacity) {
   const plan::Plan plan = plan::build(job);
   const Fullest most = fullest(plan, footprints(plan, job), job.cluster);

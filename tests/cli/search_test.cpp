@@ -138,6 +138,11 @@ TEST(SearchCommand, CostFollowsThePriceOfAGpu) {
   // 8 GPUs at 3.6 an hour are 0.008 a second; a million tokens take 1e6 / tokens_per_s of them.
   const json best = json::parse(forerun(kSmall + "--by cost --price 3.6 --top 1 --json -").out)["results"][0];
   EXPECT_NEAR(best["cost_per_million_tokens"].get<double>(), 0.008 * 1e6 / best["tokens_per_s"].get<double>(), 1e-9);
+  const json same = json::parse(forerun(kSmall + "--by cost --price '$3.6/h' --top 1 --json -").out)["results"][0];
+  EXPECT_EQ(same["cost_per_million_tokens"], best["cost_per_million_tokens"]);
+  const Answer day = forerun(kSmall + "--by cost --price '$3.6/d'");
+  EXPECT_EQ(day.exit_code, 2);
+  EXPECT_TRUE(contains(day.err, "--price '$2.5/h'")) << day.err;
 }
 
 TEST(SearchCommand, AKeyThatIsFixedTwiceIsAFault) {

@@ -125,6 +125,8 @@ TEST(PurchaseReader, TheUsersPricesLieOverTheCatalogues) {
   EXPECT_EQ(p.candidates[0].price->value, usd(270e3));  // the catalogue's
   EXPECT_EQ(p.candidates[1].rent->value, usd_per_hour(8.6));
   EXPECT_EQ(p.candidates[1].rent->date, "2026-09-20");
+  EXPECT_EQ(p.candidates[1].rent->seller, "CoreWeave");
+  EXPECT_TRUE(p.candidates[0].rent->seller.empty());
   EXPECT_EQ(p.candidates[2].rent->value, usd_per_hour(9));
   EXPECT_EQ(p.candidates[2].name, "2 x dgx-h100, $9.00/h");
   EXPECT_EQ(p.candidates[2].rent_of, "candidates[2]");  // it does not move with the others' price

@@ -61,6 +61,17 @@ TEST(PurchasePlan, DaysAndMoneyFollowFromTheStep) {
   EXPECT_EQ(p.recommended, 0u);
 }
 
+TEST(PurchasePlan, TellsWhereRentsAreOfDifferentSellers) {
+  // The catalogue's H100 and B200 are one seller's, its MI325X is another's; a price of one's own is nobody's.
+  EXPECT_TRUE(answer_to("candidates: [{node: dgx-h100, nodes: 8}, {node: dgx-b200, nodes: 8}]\n").notes.empty());
+  const std::vector<std::string> notes =
+      answer_to("candidates: [{node: dgx-h100, nodes: 8}, {node: mi325x-x8, nodes: 8}]\n").notes;
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("CoreWeave (h100-sxm), TensorWave (mi325x)"), std::string::npos) << notes[0];
+  EXPECT_TRUE(
+      answer_to("candidates: [{node: dgx-h100, nodes: 8}, {node: mi325x-x8, nodes: 8, rent: $2/h}]\n").notes.empty());
+}
+
 TEST(PurchasePlan, ACheckpointIsEveryParameterOnceOverAllNodes) {
   // 8,030,261,248 parameters of 2 bytes and 12 of Adam's are 112.4 GB; 8 nodes write 0.98 GB/s each: 14.34 s.
   const result::Purchase p = answer_to("candidates: [{node: dgx-h100, nodes: 8}]\n");
