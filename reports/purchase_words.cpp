@@ -163,6 +163,14 @@ std::string nearest_words(const Purchase& p) {
   return out;
 }
 
+/// How many nodes the deadline asks for: as often twice as many as leaves time to spare at the same pace of a node.
+std::string nodes_in_time(const Purchase& p, const PurchaseRow& soonest) {
+  if (!p.deadline_s || soonest.in_time) return "";
+  std::int64_t nodes = soonest.nodes;
+  for (double left = soonest.time_high_s; left > *p.deadline_s; left /= 2) nodes *= 2;
+  return fmt::format(" By its pace {} nodes may do: try them, too.", nodes);
+}
+
 std::string none_will_do(const Purchase& p) {
   const PurchaseRow *soonest = nullptr, *cheapest = nullptr;
   for (const PurchaseRow& row : p.rows) {
@@ -178,15 +186,14 @@ std::string none_will_do(const Purchase& p) {
   }
   if (soonest == cheapest) {
     return fmt::format(
-        "no candidate will {} in nine runs of ten. The soonest and cheapest, {}, is sure within {} for {}.", wishes(p),
-        soonest->candidate, days_text(soonest->time_high_s), money(soonest->cost_high));
+        "no candidate will {} in nine runs of ten. The soonest and cheapest, {}, is sure within {} for {}.{}", wishes(p),
+        soonest->candidate, days_text(soonest->time_high_s), money(soonest->cost_high), nodes_in_time(p, *soonest));
   }
   return fmt::format(
       "no candidate will {} in nine runs of ten. The soonest, {}, is sure within {} for {}; the cheapest, {}, within "
-      "{} "
-      "for {}.",
+      "{} for {}.{}",
       wishes(p), soonest->candidate, days_text(soonest->time_high_s), money(soonest->cost_high), cheapest->candidate,
-      days_text(cheapest->time_high_s), money(cheapest->cost_high));
+      days_text(cheapest->time_high_s), money(cheapest->cost_high), nodes_in_time(p, *soonest));
 }
 
 /// With the spare nodes that its cost and its chances rest on.

@@ -81,6 +81,11 @@ TEST(PurchaseReport, WhereNoneWillDoTheNearestAreNamed) {
   EXPECT_EQ(reports::recommendation(p),
             "None: no candidate will finish within 10.0 days in nine runs of ten. The soonest, b, is sure within\n"
             "      22.0 days for $4.40M; the cheapest, c, within 110 days for $2.20M.\n");
+  // Twice as many finish within 11 days, four times as many within 5.5.
+  p.rows[1].in_time = false;
+  p.rows[1].nodes = 16;
+  EXPECT_NE(reports::recommendation(p).find("By its pace 64 nodes may\n      do: try them, too."), std::string::npos)
+      << reports::recommendation(p);
 }
 
 TEST(PurchaseReport, EachFlipIsALine) {
