@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -57,55 +58,70 @@ std::vector<std::string> values_in(const base::Fault& fault) {
 }
 
 /// Warns of it and collects what is to be said of it: "schedule zb-h1".
-std::vector<std::string> tell(const std::vector<base::Fault>& faults, result::SearchRow& row,
-                              Restriction& restriction) {
+std::vector<std::string> tell(const std::vector<base::Fault>& faults, result::SearchRow& row) {
   std::vector<std::string> out;
   for (const base::Fault& fault : faults) {
     row.prediction.warnings.push_back(fault.field + ": " + fault.what);
-    const auto* choice = chosen(row.strategy, fault.field);
-    if (choice == nullptr) continue;
-    out.push_back(choice->first + ' ' + choice->second);
-    restriction.note_refused(choice->first, fault);
+    if (const auto* choice = chosen(row.strategy, fault.field)) out.push_back(choice->first + ' ' + choice->second);
   }
   return out;
 }
 
 }  // namespace
 
-void Restriction::note_tried(const std::vector<result::SearchedKey>& space) {
-  for (const result::SearchedKey& key : space) {
-    for (const auto& [value, count] : key.values) tried_[key.key].insert(value);
-  }
+Option launchable_option() {
+  return {kLaunchable, "", "only strategies that the launcher of the job's framework can say (forerun export)"};
 }
 
-void Restriction::note_refused(const std::string& key, const base::Fault& fault) {
-  if (std::vector<std::string> values = values_in(fault); !values.empty()) sayable_.emplace(key, std::move(values));
+Launchable::Launchable(const config::Value& tree, const config::Catalogue& catalogue, const spec::Framework& framework)
+    : tree_(tree), catalogue_(catalogue), launcher_(framework.launcher) {
+  if (!launcher_.empty()) return;
+  throw base::InputError({{kLaunchable,
+                           "no launcher is known for framework " + framework.name,
+                           "leave it out, or name a framework that has one: forerun export --help",
+                           {}}});
 }
 
-std::string Restriction::words() const {
-  std::vector<std::string> flags;
-  for (const auto& [key, values] : sayable_) {
-    const auto tried = tried_.find(key);
-    std::vector<std::string> kept;
-    std::ranges::copy_if(values, std::back_inserter(kept), [&](const std::string& value) {
-      return tried != tried_.end() && tried->second.contains(value);
-    });
-    flags.push_back(fmt::format("--allow {}={}", key, fmt::join(kept.empty() ? values : kept, ",")));
+bool Launchable::operator()(const result::Choices& strategy) {
+  const std::lock_guard lock(guard_);
+  const auto known = [&](const auto& choice) {
+    const auto values = sayable_.find(choice.first);
+    return values != sayable_.end() && std::ranges::find(values->second, choice.second) == values->second.end();
+  };
+  if (std::ranges::any_of(strategy, known)) return false;
+  const std::vector<base::Fault> faults = refused(tree_, catalogue_, launcher_, strategy);
+  for (const base::Fault& fault : faults) {
+    const auto* choice = chosen(strategy, fault.field);
+    std::vector<std::string> values = values_in(fault);
+    if (choice != nullptr && !values.empty()) sayable_.emplace(choice->first, std::move(values));
   }
-  if (flags.empty()) return "--fix and --allow keep to what it can";
-  return fmt::format("{} {} to what it can", fmt::join(flags, " "), flags.size() == 1 ? "keeps" : "keep");
+  return faults.empty();
+}
+
+std::function<bool(const result::Choices&)> launchable_alone(const Arguments& args, const config::Value& tree,
+                                                             const config::Catalogue& catalogue,
+                                                             const spec::Framework& framework) {
+  if (!args.has(kLaunchable)) return {};
+  const auto filter = std::make_shared<Launchable>(tree, catalogue, framework);
+  return [filter](const result::Choices& strategy) { return (*filter)(strategy); };
+}
+
+void refuse_if_none_is_launchable(const result::Search& found, const std::string& launcher) {
+  if (found.unwanted == 0 || found.priced > 0 || !found.complete) return;
+  throw base::InputError({{kLaunchable,
+                           fmt::format("{} can say none of the {} strategies that fit", launcher, found.unwanted),
+                           "leave it out to see them, or fix fewer keys",
+                           {}}});
 }
 
 void tell_unlaunchable(const config::Value& tree, const config::Catalogue& catalogue, const std::string& launcher,
                        result::Search& found) {
   if (launcher.empty()) return;
   std::size_t count = 0, first = found.results.size();  // that can be launched
-  Restriction restriction;
-  restriction.note_tried(found.space);
   for (std::size_t i = 0; i < found.results.size(); ++i) {
     result::SearchRow& row = found.results[i];
     const std::vector<base::Fault> faults = refused(tree, catalogue, launcher, row.strategy);
-    tell(faults, row, restriction);
+    tell(faults, row);
     if (!faults.empty()) {
       ++count;
     } else if (first > i) {
@@ -114,27 +130,26 @@ void tell_unlaunchable(const config::Value& tree, const config::Catalogue& catal
   }
   if (count == 0) return;
   found.notes.push_back(
-      fmt::format("{} cannot say {} of the {} strategies shown (see their warnings; {}){}", launcher, count,
-                  found.results.size(), restriction.words(),
+      fmt::format("{} cannot say {} of the {} strategies shown (see their warnings; {} keeps to what it can){}",
+                  launcher, count, found.results.size(), kLaunchable,
                   first < found.results.size() ? fmt::format("; the first that it can is number {}", first + 1) : ""));
 }
 
 void UnlaunchableBest::judge(const std::string& where, const config::Value& tree, const std::string& launcher,
                              result::Search& found) {
   if (launcher.empty() || found.results.empty()) return;
-  restriction_.note_tried(found.space);
   result::SearchRow& best = found.results.front();
   const std::vector<base::Fault> faults = refused(tree, catalogue_, launcher, best.strategy);
   if (faults.empty()) return;
   launcher_ = launcher;
-  const std::vector<std::string> why = tell(faults, best, restriction_);
+  const std::vector<std::string> why = tell(faults, best);
   found_.push_back(why.empty() ? where : fmt::format("{} ({})", where, fmt::join(why, ", ")));
 }
 
 std::vector<std::string> UnlaunchableBest::notes() const {
   if (found_.empty()) return {};
-  return {fmt::format("{} cannot say the best {} of {}: {}", launcher_, found_.size() == 1 ? "strategy" : "strategies",
-                      fmt::join(found_, ", "), restriction_.words())};
+  return {fmt::format("{} cannot say the best {} of {}: {} keeps to what it can", launcher_,
+                      found_.size() == 1 ? "strategy" : "strategies", fmt::join(found_, ", "), kLaunchable)};
 }
 
 }  // namespace cli

@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <map>
-#include <set>
+#include <mutex>
 #include <string>
 #include <vector>
 
+#include "cli/arguments.h"
 #include "core/base/fault.h"
 #include "core/config/catalogue.h"
 #include "core/config/document.h"
@@ -14,24 +16,36 @@
 
 namespace cli {
 
-/// How a search keeps to what the launcher can say: `--allow` for every key of which it refused a value.
-class Restriction {
+inline constexpr char kLaunchable[] = "--launchable";
+
+/// "--launchable": a search keeps to what the launcher can say.
+Option launchable_option();
+
+/// Whether the launcher of a Job's framework can say a strategy (`forerun export`). Any number of threads may ask.
+class Launchable {
  public:
-  /// Values that were tried: the others are left out for a reason.
-  void note_tried(const std::vector<result::SearchedKey>& space);
-  /// The mend of a fault names the values that it can say; some do not.
-  void note_refused(const std::string& key, const base::Fault&);
-  /// "--allow schedule=1f1b,interleaved --allow zero=0,3 keep to what it can"
-  std::string words() const;
+  /// `tree`: the Job whose other keys hold. Throws base::InputError where no launcher is known for `framework`.
+  Launchable(const config::Value& tree, const config::Catalogue&, const spec::Framework& framework);
+
+  bool operator()(const result::Choices&);
 
  private:
-  std::map<std::string, std::set<std::string>> tried_;
-  std::map<std::string, std::vector<std::string>> sayable_;  // of keys that were refused
+  const config::Value& tree_;
+  const config::Catalogue& catalogue_;
+  const std::string launcher_;
+  std::mutex guard_;                                         // of the catalogue, and of what follows
+  std::map<std::string, std::vector<std::string>> sayable_;  // of a key of which it refused a value
 };
 
+/// A filter of this Job's search where `--launchable` was given, else none. `tree` and the catalogue outlive it.
+std::function<bool(const result::Choices&)> launchable_alone(const Arguments&, const config::Value& tree,
+                                                             const config::Catalogue&, const spec::Framework&);
+
+/// Throws base::InputError where some strategies fit and the launcher can say none.
+void refuse_if_none_is_launchable(const result::Search&, const std::string& launcher);
+
 /// Tells of each strategy shown what the launcher of the job's framework refuses (`forerun export`), as a warning, and
-/// in a note how many those are and how to keep to what it can say. `tree`: the Job whose other keys hold. Nothing
-/// where no launcher is known.
+/// in a note how many those are. `tree`: the Job whose other keys hold. Nothing where no launcher is known.
 void tell_unlaunchable(const config::Value& tree, const config::Catalogue&, const std::string& launcher,
                        result::Search&);
 
@@ -49,7 +63,6 @@ class UnlaunchableBest {
   const config::Catalogue& catalogue_;
   std::string launcher_;
   std::vector<std::string> found_;  // "32 x dgx-h100 (schedule zb-h1)"
-  Restriction restriction_;
 };
 
 }  // namespace cli

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cli/job_flags.h"
+#include "cli/launchable.h"
 #include "cli/stated_dp.h"
 #include "core/base/fault.h"
 #include "core/config/job_reader.h"
@@ -62,7 +63,8 @@ std::vector<Option> with_search_flags(std::vector<Option> own) {
   std::vector<Option> out{
       {kFix, "KEY=VALUE", "a key that is not searched: tp=8", true},
       {kAllow, "KEY=V1,V2", "the values that are searched: zero=1,3", true},
-      {kFree, "KEY,KEY", "keys that the file fixes and that are searched all the same; or all", true}};
+      {kFree, "KEY,KEY", "keys that the file fixes and that are searched all the same; or all", true},
+      launchable_option()};
   out.insert(out.end(), own.begin(), own.end());
   return out;
 }
@@ -86,7 +88,7 @@ void read_chosen_values(const Arguments& args, const config::Value& tree, spec::
 std::vector<std::string> given_search_flags(const Arguments& args) {
   std::vector<std::string> out;
   for (const Option& option : with_search_flags({})) {
-    if (!args.all(option.name).empty()) out.push_back(option.name);
+    if (args.has(option.name)) out.push_back(option.name);
   }
   return out;
 }

@@ -1,4 +1,4 @@
-// cli/open_job.h -- a Job some of whose keys a search chooses: --fix, --allow and --free.
+// cli/open_job.h -- a Job some of whose keys a search chooses: --fix, --allow and --free, and --launchable beside them.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace cli {
 
-/// The three options before `own`.
+/// The four options before `own`.
 std::vector<Option> with_search_flags(std::vector<Option> own);
 
 /// What --allow and --fix say that keys may be, in `space` from now on; until now it holds what the tree fixes. A key

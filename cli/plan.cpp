@@ -144,9 +144,9 @@ Question question_of(const Arguments& args, const config::Catalogue& catalogue) 
 /// Searches one cluster after the other, tells how far it is with all, and judges what it finds.
 class Searcher {
  public:
-  Searcher(const Question& question, unsigned threads, ProgressBar& bar, const std::atomic<bool>* stop,
-           UnlaunchableBest& unlaunchable)
-      : question_(question), bar_(bar), unlaunchable_(unlaunchable) {
+  Searcher(const Question& question, const Arguments& args, const config::Catalogue& catalogue, unsigned threads,
+           ProgressBar& bar, const std::atomic<bool>* stop, UnlaunchableBest& unlaunchable)
+      : question_(question), args_(args), catalogue_(catalogue), bar_(bar), unlaunchable_(unlaunchable) {
     options_.top = 5;
     options_.threads = threads;
     options_.stop = stop;
@@ -156,14 +156,19 @@ class Searcher {
   }
 
   result::Search operator()(const spec::Candidate& one) {
+    const config::Value& tree = question_.jobs.at(one.cluster);
+    options_.wanted = launchable_alone(args_, tree, catalogue_, one.job.framework);
     result::Search found = sim::search(one.job, one.space, options_);
     ++searched_;
-    unlaunchable_.judge(one.name, question_.jobs.at(one.cluster), one.job.framework.launcher, found);
+    refuse_if_none_is_launchable(found, one.job.framework.launcher);
+    unlaunchable_.judge(one.name, tree, one.job.framework.launcher, found);
     return found;
   }
 
  private:
   const Question& question_;
+  const Arguments& args_;
+  const config::Catalogue& catalogue_;
   ProgressBar& bar_;
   UnlaunchableBest& unlaunchable_;
   sim::SearchOptions options_;
@@ -181,7 +186,7 @@ int run_plan(const Arguments& args) {
   const Interruption interruption;
   options.stop = interruption.asked();
   UnlaunchableBest unlaunchable(catalogue);
-  Searcher searcher(question, options.threads, bar, options.stop, unlaunchable);
+  Searcher searcher(question, args, catalogue, options.threads, bar, options.stop, unlaunchable);
   options.search = std::ref(searcher);
   result::Purchase answer = sim::plan_purchase(question.purchase, options);
   for (std::string note : unlaunchable.notes()) answer.notes.push_back(std::move(note));
@@ -203,6 +208,7 @@ std::vector<Option> plan_options() {
   out.insert(out.end(), {{kSet, "PATH=VALUE", "any field of the plan: failures.repair=4h", true},
                          {"--fix", "KEY=VALUE", "a key of the strategy that is not searched: tp=8", true},
                          {"--allow", "KEY=V1,V2", "the values that are searched: zero=1,3", true},
+                         launchable_option(),
                          {"--threads", "N", "0, the default: one for each core"},
                          {"--json", "FILE", "write the result (docs/plan.md); - prints only it"},
                          {"--csv", "FILE", "write a table for spreadsheets; - prints only it"},

@@ -141,7 +141,9 @@ ComparisonRow as_searched(const config::Value& tree, const Arguments& args, cons
   const config::OpenJob open = open_job(tree, args, catalogue);
   sim::SearchOptions options;
   options.top = 1;
+  options.wanted = launchable_alone(args, tree, catalogue, open.job.framework);
   result::Search found = sim::search(open.job, open.space, options);
+  refuse_if_none_is_launchable(found, open.job.framework.launcher);
   unlaunchable.judge(where, tree, open.job.framework.launcher, found);
   ComparisonRow row;
   if (found.results.empty()) {

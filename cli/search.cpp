@@ -106,6 +106,7 @@ std::optional<result::Search> searched(const Arguments& args) {
   options.progress = [&](std::size_t done, std::size_t all) { bar.show(done, all); };
   const Interruption interruption;
   options.stop = interruption.asked();
+  options.wanted = launchable_alone(args, tree, catalogue, open.job.framework);
   std::optional<result::Search> found;
   try {
     found = search_together(open, options);
@@ -113,6 +114,7 @@ std::optional<result::Search> searched(const Arguments& args) {
     throw placed(error, tree, args);
   }
   if (!found) return found;
+  refuse_if_none_is_launchable(*found, open.job.framework.launcher);
   found->by = kObjectives[static_cast<std::size_t>(options.by)];
   tell_unlaunchable(tree, catalogue, open.job.framework.launcher, *found);
   return found;

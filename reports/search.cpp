@@ -130,11 +130,12 @@ std::string money_text(const Search& s, const Style& style) {
 
 std::string looked_at(const Search& s, const Style& style) {
   std::string told = fmt::format(
-      "Looked at {} sound strategies in {:.2f} s, {} a second: {} do not fit, {} are proved worse by a bound, {} were "
+      "Looked at {} sound strategies in {:.2f} s, {} a second: {} do not fit, {} are proved worse by a bound, {}{} were "
       "priced.",
       counted(s.evaluated), s.elapsed_s,
       counted(static_cast<std::int64_t>(static_cast<double>(s.evaluated) / std::max(s.elapsed_s, 1e-9))),
-      counted(s.evaluated - s.priced - s.bounded), counted(s.bounded), counted(s.priced));
+      counted(s.evaluated - s.priced - s.bounded - s.unwanted), counted(s.bounded), unwanted_words(s.unwanted),
+      counted(s.priced));
   std::string out = '\n' + paragraph("", told, style.columns);
   if (s.operator_level > 0)
     out += paragraph(
@@ -156,6 +157,11 @@ std::string looked_at(const Search& s, const Style& style) {
 }
 
 }  // namespace
+
+std::string unwanted_words(std::int64_t unwanted) {
+  if (unwanted == 0) return "";
+  return counted(unwanted) + " the framework's launcher cannot say, ";
+}
 
 std::string text(const Search& s, const Style& style) {
   std::string out = paragraph("", s.job, style.columns) + '\n' + results_text(s, style) + ties_text(s, style) +

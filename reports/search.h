@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "core/result/search.h"
@@ -11,6 +12,9 @@ namespace reports {
 
 /// The best ones and who is tied with the first, the front of time against memory, what was looked at and what was not.
 std::string text(const result::Search&, const Style& = {});
+
+/// "12 the framework's launcher cannot say, "; empty for 0.
+std::string unwanted_words(std::int64_t unwanted);
 
 /// One JSON object, indented, with a newline at its end.
 std::string json(const result::Search&);

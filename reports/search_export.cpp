@@ -69,6 +69,7 @@ std::string json(const Search& s) {
   out["fits"] = s.fits;
   out["priced"] = s.priced;
   out["bounded"] = s.bounded;
+  out["unwanted"] = s.unwanted;
   out["operator_level"] = s.operator_level;
   out["elapsed_s"] = s.elapsed_s;
   out["strategies_per_s"] = static_cast<double>(s.evaluated) / std::max(s.elapsed_s, 1e-9);

@@ -44,9 +44,10 @@ struct Search {
   std::string by;                        // step_time cost memory energy tokens_per_dollar
   bool complete = true;                  // false: interrupted; the best of what was evaluated
   std::int64_t strategies = 0;           // sound ones
-  std::int64_t evaluated = 0;            // of them, priced, proved worse by a bound or proved too large
+  std::int64_t evaluated = 0;            // of them, priced, proved worse by a bound, unwanted or proved too large
   std::int64_t fits = 0;                 // of those whose memory was worked out
   std::int64_t priced = 0, bounded = 0;  // of those that fit
+  std::int64_t unwanted = 0;             // likewise, that may not be an answer: the framework cannot launch them
   std::int64_t operator_level = 0;       // of the priced, those that two levels cannot tell
   double elapsed_s = 0;
   std::vector<SearchRow> results;     // best first

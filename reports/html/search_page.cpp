@@ -12,6 +12,7 @@
 #include "reports/html/page.h"
 #include "reports/html/trade_off.h"
 #include "reports/quantity.h"
+#include "reports/search.h"
 #include "reports/shortfall.h"
 #include "reports/strategy_words.h"
 #include "reports/tight.h"
@@ -133,9 +134,9 @@ std::string looked_at(const Search& s) {
       table.rows.push_back({html::text(key.key), html::text(value), html::count(count)});
   }
   std::string out = html::paragraph_of(
-      fmt::format("{} sound strategies: {} do not fit, {} are proved worse by a bound, {} were priced.",
-                  base::with_commas(s.evaluated), base::with_commas(s.evaluated - s.priced - s.bounded),
-                  base::with_commas(s.bounded), base::with_commas(s.priced)));
+      fmt::format("{} sound strategies: {} do not fit, {} are proved worse by a bound, {}{} were priced.",
+                  base::with_commas(s.evaluated), base::with_commas(s.evaluated - s.priced - s.bounded - s.unwanted),
+                  base::with_commas(s.bounded), unwanted_words(s.unwanted), base::with_commas(s.priced)));
   if (!table.rows.empty()) out += html::html_of(table, true);
   std::vector<std::string> left_out;
   for (const auto& [key, what] : s.left_out) left_out.push_back(key + ": " + what);

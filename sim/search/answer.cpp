@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/search/answer.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <mutex>
 #include <set>
@@ -15,6 +13,7 @@
 #include "sim/memory/tight.h"
 #include "sim/mend_prices.h"
 #include "sim/predict.h"
+#include "sim/search/choices.h"
 #include "sim/search/strategies.h"
 #include "sim/search/ties.h"
 #include "sim/search/usual_values.h"
@@ -31,32 +30,6 @@ struct Finalist {
   double two_level_s = 0;
   Outline step;
 };
-
-/// "[3, 4, 4, 2]"
-std::string stage_layers_of(const SearchQuestion& q, const SearchPoint& point) {
-  spec::Job job = q.base;
-  for (const SearchKey key : {SearchKey::pp, SearchKey::schedule, SearchKey::vpp, SearchKey::stage_layers}) {
-    spec::set_value(key, point[key], job);
-  }
-  return fmt::format("[{}]", fmt::join(job.strategy.stage_layers, ", "));
-}
-
-result::Choices choices_of(const SearchQuestion& q, const SearchPoint& point) {
-  result::Choices out;
-  for (int k = 0; k < spec::kSearchKeys; ++k) {
-    const auto key = static_cast<SearchKey>(k);
-    const bool moot = (key == SearchKey::cp_kind && point[SearchKey::cp] == 1) ||
-                      (key == SearchKey::overlap_tp && point[SearchKey::tp] == 1) ||
-                      ((key == SearchKey::ep || key == SearchKey::etp) && !q.base.model.moe) ||
-                      (key == SearchKey::offload && point[key] == 0) || (key == SearchKey::shard && point[key] == 0) ||
-                      (key == SearchKey::stage_layers && point[key] == spec::kEvenLayers) ||
-                      (key == SearchKey::attention_kernel && q.base.model.is_list());
-    if (moot) continue;
-    const bool listed = key == SearchKey::stage_layers;
-    out.emplace_back(spec::name(key), listed ? stage_layers_of(q, point) : spec::value_text(key, point[key]));
-  }
-  return out;
-}
 
 /// Best first; those that do not fit after all are left out.
 std::vector<Finalist> at_operator_level(const SearchQuestion& q, const std::vector<Standing>& best) {
@@ -88,7 +61,7 @@ std::vector<result::SearchRow> rows_of(const SearchQuestion& q, const std::vecto
       [&](std::size_t i) {
         std::unique_lock alone(large, std::defer_lock);
         if (best[i].step.spans > kManySpans) alone.lock();
-        rows[i].strategy = choices_of(q, best[i].point);
+        rows[i].strategy = choices_of(q.base, best[i].point);
         rows[i].two_level_s = best[i].two_level_s;
         JobMaker jobs(q.base, q.space);
         rows[i].prediction = predict(jobs.job_of(best[i].point), Detail::chains).prediction;
@@ -130,23 +103,23 @@ std::vector<Finalist> front_among(std::vector<Finalist> found) {
 std::vector<result::SearchTrade> front_of(const SearchQuestion& q, std::vector<Finalist> found,
                                           const std::vector<Standing>& two_levels) {
   std::set<result::Choices> known;
-  for (const Finalist& one : found) known.insert(choices_of(q, one.point));
+  for (const Finalist& one : found) known.insert(choices_of(q.base, one.point));
   std::vector<Finalist> mixed = found;
   for (const Standing& one : two_levels) {
-    if (known.contains(choices_of(q, one.point))) continue;
+    if (known.contains(choices_of(q.base, one.point))) continue;
     Finalist& more = mixed.emplace_back(Finalist{one.point, one.time, {}});
     more.step.pace_s = one.time;
     more.step.peak_bytes = one.bytes;
   }
   std::vector<Standing> unpriced;
   for (const Finalist& one : front_among(std::move(mixed))) {
-    if (!known.contains(choices_of(q, one.point)))
+    if (!known.contains(choices_of(q.base, one.point)))
       unpriced.push_back({one.two_level_s, one.step.peak_bytes, one.point});
   }
   for (Finalist& one : at_operator_level(q, unpriced)) found.push_back(std::move(one));
   std::vector<result::SearchTrade> out;
   for (const Finalist& one : front_among(std::move(found))) {
-    out.push_back({choices_of(q, one.point), one.step.step_time_s, one.step.pace_s, one.step.peak_bytes});
+    out.push_back({choices_of(q.base, one.point), one.step.step_time_s, one.step.pace_s, one.step.peak_bytes});
   }
   return out;
 }
@@ -155,7 +128,7 @@ std::vector<result::SearchTrade> front_of(const SearchQuestion& q, std::vector<F
 result::SearchRow row_of(const SearchQuestion& q, const Standing& one) {
   JobMaker jobs(q.base, q.space);
   result::SearchRow row;
-  row.strategy = choices_of(q, one.point);
+  row.strategy = choices_of(q.base, one.point);
   const spec::Job job = jobs.job_of(one.point);
   row.prediction = predict(job, Detail::chains).prediction;
   price_mends(job, row.prediction);

@@ -45,8 +45,8 @@ void add_counts(ValueCounts& to, const ValueCounts& more) {
 
 std::string encoded(const Findings& found) {
   std::ostringstream out;
-  out << found.strategies << ' ' << found.fits << ' ' << found.priced << ' ' << found.bounded << ' '
-      << found.operator_level << ' ' << found.complete << '\n';
+  out << found.strategies << ' ' << found.fits << ' ' << found.priced << ' ' << found.bounded << ' ' << found.unwanted
+      << ' ' << found.operator_level << ' ' << found.complete << '\n';
   for (const auto& counts : found.values) {
     out << counts.size();
     for (const auto& [value, count] : counts) out << ' ' << value << ' ' << count;
@@ -60,7 +60,7 @@ std::string encoded(const Findings& found) {
 Findings decoded(const std::string& text) {
   std::istringstream in(text);
   Findings out;
-  in >> out.strategies >> out.fits >> out.priced >> out.bounded >> out.operator_level >> out.complete;
+  in >> out.strategies >> out.fits >> out.priced >> out.bounded >> out.unwanted >> out.operator_level >> out.complete;
   for (auto& counts : out.values) {
     std::size_t size = 0;
     in >> size;

@@ -19,7 +19,7 @@ using ValueCounts = std::array<std::map<spec::SearchValue, std::int64_t>, spec::
 void add_counts(ValueCounts& to, const ValueCounts& more);
 
 struct Findings {
-  std::int64_t strategies = 0, fits = 0, priced = 0, bounded = 0, operator_level = 0;
+  std::int64_t strategies = 0, fits = 0, priced = 0, bounded = 0, unwanted = 0, operator_level = 0;
   bool complete = true;
   ValueCounts values;
   std::vector<Standing> standings;  // the best ones and the front

@@ -17,6 +17,7 @@
 #include "sim/memory/footprint.h"
 #include "sim/predict.h"
 #include "sim/search/answer.h"
+#include "sim/search/choices.h"
 #include "sim/search/findings.h"
 #include "sim/search/leaders.h"
 #include "sim/search/more_nodes.h"
@@ -112,7 +113,7 @@ class Searcher {
   std::optional<Standing> nearest_;    // of all processes
   Leaders leaders_;
   std::mutex guard_;  // of what follows
-  std::atomic<std::int64_t> strategies_{0}, operator_level_{0}, priced_{0}, bounded_{0}, too_large_{0};
+  std::atomic<std::int64_t> strategies_{0}, operator_level_{0}, priced_{0}, bounded_{0}, unwanted_{0}, too_large_{0};
   ValueCounts counts_;
   result::Search out_;
 };
@@ -196,6 +197,8 @@ void Searcher::price() {
     const Candidate& one = candidates_[i];
     if (options_.bounds && leaders_.beaten({one.least, one.bytes, one.point})) {
       ++bounded_;
+    } else if (options_.wanted && !options_.wanted(choices_of(base_, one.point))) {
+      ++unwanted_;
     } else if (const std::optional<Standing> standing = priced(one, desk)) {
       leaders_.add(*standing);
       ++priced_;
@@ -209,7 +212,7 @@ void Searcher::price() {
 /// Where all that seemed to fit was too large at operator level, or for the host, one of those.
 std::optional<Standing> Searcher::nearest_here() const {
   if (candidates_.empty()) return misses_.best();
-  if (priced_ + bounded_ > 0) return {};
+  if (priced_ + bounded_ + unwanted_ > 0) return {};
   const auto standing = [](const Candidate& one) { return Standing{0, one.bytes, one.point}; };
   return standing(*std::ranges::min_element(candidates_, nearer, standing));
 }
@@ -220,6 +223,7 @@ Findings Searcher::findings() const {
   out.fits = static_cast<std::int64_t>(candidates_.size()) - too_large_;
   out.priced = priced_;
   out.bounded = bounded_;
+  out.unwanted = unwanted_;
   out.operator_level = operator_level_;
   out.complete = !stopped();
   out.values = counts_;
@@ -244,6 +248,7 @@ bool Searcher::gathered() {
     out_.fits += one.fits;
     out_.priced += one.priced;
     out_.bounded += one.bounded;
+    out_.unwanted += one.unwanted;
     out_.operator_level += one.operator_level;
     out_.complete = out_.complete && one.complete;
     add_counts(counts_, one.values);
@@ -253,7 +258,7 @@ bool Searcher::gathered() {
     }
   }
   if (out_.fits > 0) nearest_.reset();
-  out_.evaluated = out_.strategies - out_.fits + out_.priced + out_.bounded;
+  out_.evaluated = out_.strategies - out_.fits + out_.priced + out_.bounded + out_.unwanted;
   if (out_.strategies == 0 && out_.complete) throw_why_none_is_sound();
   return true;
 }

@@ -109,10 +109,10 @@ TEST(PlanCommand, WhatTheFrameworkCannotSayIsToldWithTheWayAroundIt) {
   const json row = other["candidates"][0];
   EXPECT_TRUE(contains(row["warnings"].dump(), "strategy.schedule: Megatron-LM cannot say 'zb-h1'")) << row["warnings"];
   EXPECT_TRUE(contains(other["notes"].dump(),
-                       "megatron cannot say the best strategy of 1 x dgx-h100 (schedule zb-h1): --allow "
-                       "schedule=interleaved,1f1b keeps to what it can"))
+                       "megatron cannot say the best strategy of 1 x dgx-h100 (schedule zb-h1): --launchable "
+                       "keeps to what it can"))
       << other["notes"];
-  const json own = answer_to(common + "--allow schedule=interleaved,1f1b --fix attention_kernel=cudnn");
+  const json own = answer_to(common + "--launchable --fix attention_kernel=cudnn");
   EXPECT_FALSE(contains(own["candidates"][0]["warnings"].dump(), "cannot say"));
   EXPECT_TRUE(own["notes"].empty()) << own["notes"];
 }

@@ -55,11 +55,32 @@ TEST(SearchCommand, WhatTheFrameworkCannotSayIsTold) {
   EXPECT_TRUE(contains(other["results"][0]["warnings"].dump(), "strategy.zero: torchtitan cannot say '1'"));
   EXPECT_TRUE(
       contains(other["notes"].dump(),
-               "torchtitan cannot say 1 of the 1 strategies shown (see their warnings; --allow zero=3,0 keeps to "
-               "what it can)"))
+               "torchtitan cannot say 1 of the 1 strategies shown (see their warnings; --launchable keeps to what "
+               "it can)"))
       << other["notes"].dump();
   EXPECT_FALSE(contains(own["results"][0]["warnings"].dump(), "cannot say"));
   EXPECT_TRUE(own["notes"].empty()) << own["notes"].dump();
+}
+
+TEST(SearchCommand, LaunchableKeepsToWhatTheFrameworkCanSay) {
+  // Megatron-LM has no zero-bubble schedule, which is faster than 1F1B.
+  const std::string some = kSmall + "--fix tp=2 --fix pp=2 --fix micro_batch=1 --fix recompute=none --json - ";
+  const std::string two = some + "--allow schedule=1f1b,zb-h1 ";
+  const json all = json::parse(forerun(two + "--top 1").out),
+             own = json::parse(forerun(two + "--top 20 --launchable").out);
+  EXPECT_FALSE(all["notes"].empty()) << all["results"][0]["strategy"];
+  EXPECT_TRUE(own["notes"].empty()) << own["notes"].dump();
+  EXPECT_GT(own["unwanted"], 0);
+  EXPECT_EQ(own["strategies"], own["evaluated"]);
+  EXPECT_GE(own["results"][0]["step_time_s"], all["results"][0]["step_time_s"]);
+  // The same as without it in the space.
+  const json allowed = json::parse(forerun(some + "--top 1 --fix schedule=1f1b").out);
+  EXPECT_EQ(own["results"][0]["strategy"], allowed["results"][0]["strategy"]);
+  const Answer none = forerun(some + "--fix schedule=zb-h1 --launchable");
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_TRUE(contains(none.err, "--launchable: megatron can say none of the")) << none.err;
+  const Answer unknown = forerun(some + "--framework none --launchable");
+  EXPECT_TRUE(contains(unknown.err, "--launchable: no launcher is known for framework none")) << unknown.err;
 }
 
 TEST(SearchCommand, KeysThatAreGivenAreFixedAndFreedOnesAreNot) {
