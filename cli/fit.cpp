@@ -43,7 +43,16 @@ std::int64_t parameters_of(const spec::Job& job) {
 
 result::Prediction step_of(const spec::Job& job) { return sim::predict(job, sim::Detail::chains).prediction; }
 
-result::Limit limit_of(const sim::Size& size, const config::Value& tree, const config::Catalogue& catalogue) {
+/// Its own: a sequence beyond what the model was made for.
+std::vector<std::string> new_warnings(const spec::Job& reached, const spec::Job& given) {
+  const std::vector<std::string> old = spec::warnings(given);
+  std::vector<std::string> out = spec::warnings(reached);
+  std::erase_if(out, [&](const std::string& line) { return std::ranges::find(old, line) != old.end(); });
+  return out;
+}
+
+result::Limit limit_of(const sim::Size& size, const spec::Job& given, const config::Value& tree,
+                       const config::Catalogue& catalogue) {
   result::Limit out;
   out.size = size.name;
   out.unit = size.unit;
@@ -65,7 +74,9 @@ result::Limit limit_of(const sim::Size& size, const config::Value& tree, const c
     if (last.next) out.next_peak_bytes = step_at(*last.next).peak_bytes;
     if (!last.reached) return out;
     out.settings = size.settings(*last.reached);
-    out.parameters = parameters_of(job_at(*last.reached));
+    const spec::Job reached = job_at(*last.reached);
+    out.parameters = parameters_of(reached);
+    out.warnings = new_warnings(reached, given);
     out.prediction = step_at(*last.reached);
     out.tight = sim::is_tight(out.prediction.peak_bytes, out.prediction.capacity_bytes);
   } catch (const base::InputError& error) {
@@ -98,7 +109,7 @@ int run_fit(const Arguments& args) {
   answer.given = step_of(job);
   answer.parameters = parameters_of(job);
   answer.limits.resize(sizes.size());
-  base::parallel_for(sizes.size(), [&](std::size_t i) { answer.limits[i] = limit_of(sizes[i], tree, catalogue); });
+  base::parallel_for(sizes.size(), [&](std::size_t i) { answer.limits[i] = limit_of(sizes[i], job, tree, catalogue); });
   write_if_asked(args, "--json", [&] { return reports::json(answer); });
   if (args.get("--json") != "-") print(reports::text(answer, stdout_style()));
   const bool any = std::ranges::any_of(answer.limits, [](const auto& limit) { return limit.reached.has_value(); });

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -61,7 +62,7 @@ std::string steps(const std::vector<Row>& rows, int width, const Style& style) {
     table.add({row.name,
                seconds(p.step_time_s),
                {change, p.step_time_s > before ? Ink::red : Ink::green},
-               base::with_commas(static_cast<long long>(p.tokens_per_s)),
+               base::with_commas(std::llround(p.tokens_per_s)),
                percent(p.mfu),
                memory(p)});
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/base/text.h"
 #include "core/base/units.h"
@@ -63,7 +64,7 @@ std::string markdown(const Comparison& c) {
     const Prediction& p = row.prediction;
     out += fmt::format("| {} |{} {} | {:.3f} | {} | {:.1f} % | {:.1f} % | {}{} | {} |\n", escaped(name_of(c, row)),
                        sizes ? fmt::format(" {} |", p.gpus) : "", base::human(base::Seconds(pace_s(p))),
-                       result::slowdown(c, row), base::with_commas(static_cast<long long>(p.tokens_per_s_per_gpu)),
+                       result::slowdown(c, row), base::with_commas(std::llround(p.tokens_per_s_per_gpu)),
                        100 * result::exposed_s(p) / p.step_time_s, 100 * p.bubble_fraction,
                        base::human(base::Bytes(static_cast<double>(p.peak_bytes))), p.fits ? "" : ", does not fit",
                        moved(p));

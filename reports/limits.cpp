@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "core/base/text.h"
 #include "reports/json.h"
@@ -57,6 +60,14 @@ std::string settings(const Limits& all, const Style& style) {
   return out.empty() ? out : "\nAs flags\n" + out;
 }
 
+std::string warnings(const Limits& all, const Style& style) {
+  std::vector<std::string> out;
+  for (const Limit& limit : all.limits) {
+    for (const std::string& warning : limit.warnings) out.push_back(limit.size + ": " + warning);
+  }
+  return warnings_text(std::move(out), style.columns);
+}
+
 Json limit_json(const Limit& limit) {
   Json out{{"size", limit.size}};
   if (!limit.refusal.empty()) {
@@ -78,6 +89,7 @@ Json limit_json(const Limit& limit) {
   out["peak_bytes"] = p.peak_bytes;
   out["capacity_bytes"] = p.capacity_bytes;
   out["tight"] = limit.tight;
+  out["warnings"] = limit.warnings;
   return out;
 }
 
@@ -103,7 +115,7 @@ std::string text(const Limits& all, const Style& style) {
   for (const Limit& limit : all.limits) add(limit, table, style);
   const bool tight = std::ranges::any_of(all.limits, &Limit::tight);
   return out + table.text(style) + (tight ? '\n' + paragraph("", tight_words(), style.columns) : "") +
-         settings(all, style);
+         settings(all, style) + warnings(all, style);
 }
 
 std::string json(const Limits& all) {

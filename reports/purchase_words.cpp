@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/money.h"
@@ -106,9 +107,9 @@ std::string as_keys(const std::string& flags) {
   std::string out;
   std::istringstream words(flags);
   for (std::string word; words >> word;) {
+    if (word.starts_with("--") && out.ends_with('=')) out += "true ";
     if (word == "--set") continue;
     if (word.starts_with("--")) {
-      if (out.ends_with('=')) out += "true ";
       word.erase(0, 2);
       std::ranges::replace(word, '-', '_');
       out += word + '=';
@@ -175,8 +176,10 @@ std::string none_will_do(const Purchase& p) {
   const PurchaseRow *soonest = nullptr, *cheapest = nullptr;
   for (const PurchaseRow& row : p.rows) {
     if (!row.fits || !row.refused.empty()) continue;
-    if (soonest == nullptr || row.time_high_s < soonest->time_high_s) soonest = &row;
-    if (cheapest == nullptr || row.cost_high < cheapest->cost_high) cheapest = &row;
+    const auto time = [](const PurchaseRow& r) { return std::pair(r.time_high_s, r.cost_high); };
+    const auto cost = [](const PurchaseRow& r) { return std::pair(r.cost_high, r.time_high_s); };
+    if (soonest == nullptr || time(row) < time(*soonest)) soonest = &row;
+    if (cheapest == nullptr || cost(row) < cost(*cheapest)) cheapest = &row;
   }
   if (soonest == nullptr) {
     const auto fitting = std::ranges::find_if(p.rows, &PurchaseRow::fits);  // refused for its failures or its life
@@ -186,8 +189,9 @@ std::string none_will_do(const Purchase& p) {
   }
   if (soonest == cheapest) {
     return fmt::format(
-        "no candidate will {} in nine runs of ten. The soonest and cheapest, {}, is sure within {} for {}.{}", wishes(p),
-        soonest->candidate, days_text(soonest->time_high_s), money(soonest->cost_high), nodes_in_time(p, *soonest));
+        "no candidate will {} in nine runs of ten. The soonest and cheapest, {}, is sure within {} for {}.{}",
+        wishes(p), soonest->candidate, days_text(soonest->time_high_s), money(soonest->cost_high),
+        nodes_in_time(p, *soonest));
   }
   return fmt::format(
       "no candidate will {} in nine runs of ten. The soonest, {}, is sure within {} for {}; the cheapest, {}, within "

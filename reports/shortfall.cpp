@@ -23,7 +23,7 @@ std::string shortfall_words(const result::Prediction& p) {
 
 std::vector<std::string> mend_words(const result::Prediction& p) {
   std::vector<std::string> out = p.mends;
-  for (std::size_t i = 0; i < p.mend_step_times_s.size(); ++i) out[i] += ", " + seconds(p.mend_step_times_s[i]);
+  for (std::size_t i = 0; i < p.mend_step_times_s.size(); ++i) out[i] += " (" + seconds(p.mend_step_times_s[i]) + ")";
   return out;
 }
 
@@ -31,14 +31,17 @@ std::string mend_lines(const result::Prediction& p, std::string_view first, std:
   constexpr int kTime = 9;  // columns
   int flags_width = 0;
   for (const std::string& flags : p.mends) flags_width = std::max(flags_width, columns(flags));
-  const bool in_columns = !p.mend_step_times_s.empty() && columns(first) + flags_width + kTime <= width;
-  const std::vector<std::string> words = mend_words(p);
+  const bool timed = !p.mend_step_times_s.empty();
+  const bool in_columns = timed && columns(first) + flags_width + kTime <= width;
   std::string out;
   for (std::size_t i = 0; i < p.mends.size(); ++i) {
     const std::string_view begin = i ? other : first;
-    out += in_columns
-               ? fmt::format("{}{:<{}}{:>{}}\n", begin, p.mends[i], flags_width, seconds(p.mend_step_times_s[i]), kTime)
-               : paragraph(begin, words[i], width);
+    if (in_columns) {
+      out += fmt::format("{}{:<{}}{:>{}}\n", begin, p.mends[i], flags_width, seconds(p.mend_step_times_s[i]), kTime);
+      continue;
+    }
+    out += paragraph(begin, p.mends[i], width);
+    if (timed) out += paragraph(std::string(columns(begin), ' '), "takes " + seconds(p.mend_step_times_s[i]), width);
   }
   return out;
 }

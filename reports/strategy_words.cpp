@@ -56,7 +56,8 @@ std::string strategy_words(const Choices& c) {
   out += ", micro_batch " + value_of(c, "micro_batch") + ", recompute " + recompute_words(value_of(c, "recompute"));
   if (const std::string kernel = value_of(c, "attention_kernel"); !kernel.empty()) out += ", " + kernel;
   const std::string overlap = value_of(c, "overlap.tp");
-  return overlap.empty() || overlap == "none" ? out : out + ", overlap.tp " + overlap;
+  const bool idle = overlap == "none" && value_of(c, "tp") == "1";  // otherwise it may not be the framework's default
+  return overlap.empty() || idle ? out : out + ", overlap.tp " + overlap;
 }
 
 }  // namespace reports

@@ -127,8 +127,9 @@ std::string memory(const Prediction& p, const Style& style) {
   const auto [least, most] = std::minmax_element(p.stages.begin(), p.stages.end(), [](const auto& a, const auto& b) {
     return a.capacity_bytes < b.capacity_bytes;
   });
-  std::string out = "\nMemory of one GPU, of " + bytes(least->capacity_bytes);
-  if (least->capacity_bytes != most->capacity_bytes) out += " to " + bytes(most->capacity_bytes);  // mixed nodes
+  const std::string from = bytes(least->capacity_bytes), to = bytes(most->capacity_bytes);
+  std::string out = "\nMemory of one GPU, of " + from;
+  if (from != to) out += " to " + to;  // mixed nodes
   out += '\n';
   const auto stages = shown_stages(p);
   for (const StageMemory* stage : stages) {

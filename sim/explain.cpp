@@ -75,7 +75,7 @@ std::vector<PathOperator> largest_first(const std::map<OperatorKey, OperatorSum>
 }
 
 void tell_path(const std::vector<PathPart>& path, const plan::Plan& plan, const trace::Trace& trace,
-               const spec::Cluster& cluster, Explanation& out) {
+               const StageRates& rates, Explanation& out) {
   std::map<std::string, Sum> categories, stages;
   std::map<OperatorKey, OperatorSum> operators;
   const auto add = [](Sum& sum, const PathPart& part) {
@@ -90,7 +90,7 @@ void tell_path(const std::vector<PathPart>& path, const plan::Plan& plan, const 
     OperatorSum& op = operators[{category, trace.names[piece.name], trace.phases[piece.phase]}];
     add(op.sum, part);
     if (piece.cause != PathPiece::Cause::work) continue;
-    const WorkRate rate = rate_of(plan.works[piece.work], cluster);
+    const WorkRate rate = rates.rate_of(plan.works[piece.work], piece.stage);
     const auto count = static_cast<double>(part.count);
     op.unit = rate.unit;
     op.amount += rate.amount * count;
@@ -115,7 +115,8 @@ Explanation explain(const spec::Job& job) {
   out.fits = prediction.fits;
   out.warnings = prediction.warnings;
   out.step_time_s = seconds(trace.length);
-  tell_path(critical_path(trace, input), plan, trace, job.cluster, out);
+  const StageRates rates(plan, job.cluster, input.folded);
+  tell_path(critical_path(trace, input), plan, trace, rates, out);
   for (const FreeStep& step : what_if_free(input, trace.channels))
     out.what_if.push_back({step.free, seconds(step.length)});
   std::stable_sort(out.what_if.begin(), out.what_if.end(),

@@ -2,6 +2,8 @@
 #include "sim/host_bound.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <vector>
 
 namespace sim {
 namespace {
@@ -9,15 +11,35 @@ namespace {
 constexpr double kBound = 0.3;                    // below, small kernels among large ones
 constexpr base::Seconds kOfALoop = base::us(50);  // an expert's launches in Python; libraries' loops take less
 
+/// What the job does not do yet and its framework's launcher can say; a profile that none starts may do anything.
+std::vector<std::string> remedies(const spec::Job& job) {
+  const std::string& launcher = job.framework.launcher;
+  const spec::Strategy& s = job.strategy;
+  const bool graphs = launcher.empty() || launcher == "megatron";
+  const bool compiler = launcher.empty() || launcher == "accelerate-fsdp" || launcher == "torchtitan";
+  std::vector<std::string> out{"larger microbatches"};
+  if (graphs && s.cuda_graphs.value_or(spec::CudaGraphs::none) == spec::CudaGraphs::none)
+    out.push_back(job.model.moe ? "cuda_graphs: beside_experts" : "cuda_graphs: true");
+  if (compiler && !s.compile && !job.framework.compiles) out.emplace_back("compile: true");
+  if (!graphs && !compiler && s.tp > 1) out.emplace_back("fewer tensor-parallel ranks");
+  return out;
+}
+
+/// "a, b or c"
+std::string listed(const std::vector<std::string>& words) {
+  std::string out = words.front();
+  for (std::size_t i = 1; i < words.size(); ++i) out += (i + 1 < words.size() ? ", " : " or ") + words[i];
+  return out;
+}
+
 }  // namespace
 
 std::optional<std::string> host_bound(const spec::Job& job, const result::Prediction& p) {
   const auto host = std::ranges::find(p.breakdown_s, "host", [](const auto& entry) { return entry.first; });
   if (host == p.breakdown_s.end() || !(host->second > kBound * p.step_time_s)) return std::nullopt;
   const int percent = static_cast<int>(100 * host->second / p.step_time_s + 0.5);
-  std::string out =
-      "the GPUs wait for their host in " + std::to_string(percent) + " % of the step: larger microbatches";
-  out += ", cuda_graphs: true or compile: true leave it less to launch";
+  std::string out = "the GPUs wait for their host in " + std::to_string(percent) +
+                    " % of the step: " + listed(remedies(job)) + " leave it less to launch";
   if (job.model.moe && job.framework.expert_launch > kOfALoop) {
     const std::string& name = job.framework.name;
     out += "; " + name + " runs experts one after another: write framework: {base: " + name +

@@ -29,6 +29,9 @@ void read_reductions(MapReader& map, spec::Framework& framework) {
   map.read("sharded_gradients_in_16_bits", framework.sharded_gradients_in_16_bits);
   map.read("synchronizes_p2p", framework.synchronizes_p2p);
   map.read("fp32_shards", framework.fp32_shards);
+  map.read("all_reduces_shards", framework.all_reduces_shards);
+  map.read("gathers_qkv", framework.gathers_qkv);
+  map.read("moments_as_weights", framework.moments_as_weights);
   map.read("unit_copies", framework.unit_copies);
   map.read("bucket_copies", framework.bucket_copies);
   map.read("bucketed_units", framework.bucketed_units);

@@ -68,7 +68,8 @@ void GradientBuckets::send(Axis axis, std::int64_t parameters) {
 
 void GradientBuckets::reduce(Axis axis, std::int64_t parameters) {
   const int ranks = c_.axes[axis].size;
-  const bool scatters = c_.strategy.zero >= 1 && !by_muon(c_);
+  const bool whole = by_muon(c_) || (c_.job.framework.all_reduces_shards && !c_.fully_sharded);
+  const bool scatters = c_.strategy.zero >= 1 && !whole;
   const std::int16_t channel = out_.pool().channel({Channel::Kind::group, axis});
   const std::int64_t bytes = padded(parameters, ranks) * c_.gradient_element;
   const Collective work{scatters ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, bytes, c_.group(axis)};

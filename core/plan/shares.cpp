@@ -152,7 +152,7 @@ Held stage_parameters(const Context& c, const std::vector<Chunk>& chunks) {
 }
 
 std::int64_t moment_bytes(const Context& c) {
-  return static_cast<std::int64_t>(spec::bytes_of(c.job.training.moments_dtype));
+  return static_cast<std::int64_t>(spec::bytes_of(c.job.training.moments()));
 }
 
 std::int64_t optimizer_bytes(const Context& c) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/plan/block.h"
 #include "core/plan/data_parallel.h"
 #include "core/plan/group_shape.h"
 #include "core/plan/mla.h"
@@ -91,9 +92,9 @@ std::int64_t copied_parameters(const Context& c, const Chunk& chunk) {
 }
 
 /// Frameworks that copy heads sum the gradients of their weights, as bigcode's Megatron-LM does since it found losses
-/// too high without (pull requests 36 to 39, 2023); NVIDIA's gathers qkv and cuts it anew instead.
+/// too high without (pull requests 36 to 39, 2023); NVIDIA's gathers qkv and cuts it anew instead (gathers_qkv).
 void reduce_copied_heads(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& chunks) {
-  if (c.axes[Axis::kv_copies].size == 1) return;
+  if (c.axes[Axis::kv_copies].size == 1 || gathers_qkv(c)) return;
   std::int64_t copied = 0;
   for (const Chunk& chunk : chunks) copied += copied_parameters(c, chunk);
   if (c.scatters_gradients) copied = optimizer_share(c, {copied, 0}).dense;
@@ -125,7 +126,7 @@ double workspace_of_parameter(const Context& c) {
   const double all = c.job.framework.optimizer_workspace;
   if (t.optimizer == spec::Optimizer::muon) return 0;
   if (c.job.framework.flat_workspace || t.optimizer == spec::Optimizer::sgd) return all;
-  return t.optimizer == spec::Optimizer::adamw8bit ? 0 : all * spec::bytes_of(t.moments_dtype) / 4;
+  return t.optimizer == spec::Optimizer::adamw8bit ? 0 : all * spec::bytes_of(t.moments()) / 4;
 }
 
 /// Takes what the optimizer's step has for itself, and returns its bytes. 16-bit gradients that become one flat tensor

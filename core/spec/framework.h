@@ -42,6 +42,9 @@ struct Framework {
   bool synchronizes_p2p = false;  // waits for each exchange between stages that nothing overlaps; see fill_overlap
   bool balances_stages = false;   // pipeline stages are cut by cost (balanced_layers) where the job does not say how
   bool fp32_shards = false;       // zero 3: shards are the fp32 master weights, cast before they are gathered
+  bool all_reduces_shards = false;  // zero 1 and 2: gradients are all-reduced, and each rank keeps its share
+  bool gathers_qkv = false;  // ranks that share heads of keys and values gather all of them behind their product
+  bool moments_as_weights = false;  // without master weights moments have the weights' dtype
   bool unit_copies = false;       // zero 3: a gathered buffer is copied out into the parameters
   bool bucket_copies = false;     // zero 0: gradients are copied into buckets, which stay, and back (PyTorch's DDP)
   bool bucketed_units = false;    // zero 3: gradients leave in buckets of gradient_bucket, not unit by unit

@@ -110,7 +110,7 @@ class Precision : Rules {
                 ", a Blackwell of compute capability 12",
             "write fp8 or bf16");
     }
-    if (t_.moments_dtype != Dtype::fp32 && t_.optimizer == Optimizer::adamw8bit) {
+    if (t_.moments() != Dtype::fp32 && t_.optimizer == Optimizer::adamw8bit) {
       fault("training.moments_dtype", "adamw8bit keeps its moments in 8 bits", "write optimizer: adamw");
     }
     const int wide = t_.wide_layers.first + t_.wide_layers.last;

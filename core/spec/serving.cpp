@@ -66,7 +66,7 @@ std::vector<std::string> serving_warnings(const Job& job) {
   idle(s.linear_cross_entropy, "linear_cross_entropy");
   idle(t.fp8_attention, "fp8_attention");
   idle(t.fp8_activation_inputs, "fp8_activation_inputs");
-  idle(t.moments_dtype != Dtype::fp32, "moments_dtype");
+  idle(t.moments() != Dtype::fp32, "moments_dtype");
   idle(t.optimizer != Training{}.optimizer, "optimizer");
   idle(t.packing.has_value(), "packing");
   const Training& stated = job.stated ? job.stated->training : t;

@@ -51,7 +51,7 @@ struct Training {
   Optimizer optimizer = Optimizer::adamw;
   bool fp8_attention = false;           // its matmuls in fp8, in those layers whose others are narrow
   bool fp8_activation_inputs = false;   // a gated activation's input waits for its backward in fp8
-  Dtype moments_dtype = Dtype::fp32;    // of AdamW's two moments, of SGD's and Muon's momentum
+  std::optional<Dtype> moments_dtype;   // of AdamW's two moments, of SGD's and Muon's momentum; default fp32
   std::optional<bool> master_weights;   // fp32 copies in the optimizer; default: when precision is below fp32
   std::optional<Dtype> gradient_dtype;  // of the main gradient buffer and its reduction; default fp32
   std::optional<double> dropout;        // share of activations; default: see fill_dropout
@@ -72,6 +72,7 @@ struct Training {
 
   bool keeps_master() const { return master_weights.value_or(bytes_of(storage(precision)) < 4); }
   Dtype gradients() const { return gradient_dtype.value_or(Dtype::fp32); }
+  Dtype moments() const { return moments_dtype.value_or(Dtype::fp32); }
 };
 
 }  // namespace spec

@@ -81,7 +81,7 @@ void Executor::start_parameters() {
     if (p.reduced_apart) zeros(p.reduced, p.owned.length, kGradient);
     const spec::Optimizer optimizer = rank_.job.training.optimizer;
     const bool narrow = optimizer == spec::Optimizer::adamw8bit;
-    const Purpose wide = rank_.job.training.moments_dtype == spec::Dtype::fp32 ? kState : kNarrowState;
+    const Purpose wide = rank_.job.training.moments() == spec::Dtype::fp32 ? kState : kNarrowState;
     const auto moments = [&](Value& value, Value& scales) {
       zeros(value, p.owned.length, narrow ? kStateCodes : wide);
       if (!narrow) return;

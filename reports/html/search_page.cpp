@@ -31,7 +31,7 @@ std::string nearest(const Search& s) {
   const std::vector<std::string> mends = mend_words(s.nearest->prediction);
   return fmt::format(" Nearest comes {}: {}.{}{}", strategy_words(s.nearest->strategy),
                      shortfall_words(s.nearest->prediction),
-                     mends.empty() ? "" : fmt::format(" It fits with {}.", fmt::join(mends, ", or ")),
+                     mends.empty() ? "" : fmt::format(" It fits with {}.", fmt::join(mends, " or ")),
                      s.nodes_that_fit ? fmt::format(" Strategies fit from {} nodes on.", *s.nodes_that_fit) : "");
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/analysis/work_rate.h"
 
+#include <cstddef>
 #include <variant>
 
+#include "core/plan/kinds.h"
 #include "core/plan/moved_bytes.h"
 #include "sim/network/closed_form.h"
 #include "sim/network/path.h"
@@ -58,6 +60,21 @@ class Rates {
 
 }  // namespace
 
-WorkRate rate_of(const plan::Work& work, const spec::Cluster& cluster) { return std::visit(Rates(cluster), work); }
+StageRates::StageRates(const plan::Plan& plan, const spec::Cluster& cluster, bool folded) : folded_(folded) {
+  for (int kind = 0; kind < cluster.kinds(); ++kind) kinds_.push_back(cluster.of_kind(kind));
+  for (const plan::Role& role : plan.roles) {
+    for (const int kind : plan::kinds_of(plan, role, cluster)) of_stage_[role.stage].insert(kind);
+  }
+}
+
+WorkRate StageRates::rate_of(const plan::Work& work, int stage) const {
+  WorkRate out;
+  for (const int kind : of_stage_.at(stage)) {
+    const WorkRate one = std::visit(Rates(kinds_[static_cast<std::size_t>(kind)]), work);
+    const bool longer = one.at_peak > out.at_peak;
+    if (out.unit == WorkRate::Unit::none || longer == folded_) out = one;
+  }
+  return out;
+}
 
 }  // namespace sim

@@ -29,11 +29,12 @@ struct BestStrategy {
   std::vector<base::Fault> faults;           // no strategy is sound
 };
 
-/// Of those that are possible, the surest; the first where none is.
+/// Of those that are possible, the surest, of equals the cheapest; the first where none is.
 std::size_t soonest(const std::vector<Offer>& offers) {
+  const auto key = [](const Offer& o) { return std::pair(o.time_high, o.cost_high); };
   std::size_t out = 0;
   for (std::size_t i = 1; i < offers.size(); ++i) {
-    const bool sooner = !offers[out].possible || offers[i].time_high.si() < offers[out].time_high.si();
+    const bool sooner = !offers[out].possible || key(offers[i]) < key(offers[out]);
     if (offers[i].possible && sooner) out = i;
   }
   return out;

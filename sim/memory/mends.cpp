@@ -17,7 +17,7 @@ namespace {
 
 using spec::Recompute;
 
-constexpr std::size_t kMost = 4;  // single changes told
+constexpr std::size_t kMost = 4;  // changes told
 
 enum class Room { none, tight, ample };
 
@@ -44,12 +44,52 @@ struct Change {
   std::string flags;
   bool thrifty;
   std::function<void(spec::Job&)> apply;
-  std::string family = {};  // once one of a family fits, the others would only cut further
+  std::string family = {};  // of another cut over the ranks; once one of a family fits, the others only cut further
 };
 
 std::string flag(const char* name, long long value) { return std::string(name) + ' ' + std::to_string(value); }
 
 void fully_shard(spec::Job& job) { job.strategy.zero = 3; }
+
+const char kSyncEach[] = "--set strategy.fsdp.sync_each_microbatch=true";
+
+void sync_each(spec::Job& job) {
+  spec::Strategy& s = job.strategy;
+  s.fsdp_given = s.sync_given = s.fsdp.sync_each_microbatch = true;
+}
+
+/// Gradients stay whole until the last microbatch, which only zero 3 can be told to leave.
+bool sums_whole(const spec::Job& job) {
+  const spec::Strategy& s = job.strategy;
+  return !job.training.serves() && s.zero >= 2 && !s.fsdp.sync_each_microbatch && spec::microbatches(job) > 1;
+}
+
+void add_gradients_of_each_microbatch(const spec::Job& job, std::vector<Change>& changes) {
+  if (!sums_whole(job)) return;
+  if (job.strategy.zero == 3) {
+    changes.push_back({kSyncEach, true, sync_each});
+  } else {
+    changes.push_back({std::string("--zero 3 ") + kSyncEach, false, [](spec::Job& j) {
+                         fully_shard(j);
+                         sync_each(j);
+                       }});
+  }
+}
+
+/// Without fp32 logits, which a loss by chunks of tokens never has whole: worth the change where they are a large part.
+void add_loss_by_chunks(const spec::Job& job, std::vector<Change>& changes) {
+  constexpr double kLarge = 1.0 / 32;  // of a GPU's memory
+  const spec::Strategy& s = job.strategy;
+  if (job.training.serves() || s.linear_cross_entropy || job.framework.compiles) return;
+  const auto tokens = static_cast<double>(job.training.micro_batch * job.training.sequence / s.cp);
+  const double logits = 4 * tokens * static_cast<double>(job.model.vocab);
+  if (logits < kLarge * job.cluster.node.gpu.memory.si()) return;
+  spec::Job changed = spec::unresolved(job);
+  changed.strategy.linear_cross_entropy = true;
+  if (!spec::check(changed).empty()) return;  // ranks share the vocabulary, or its kernel is told
+  changes.push_back(
+      {"--set strategy.linear_cross_entropy=true", true, [](spec::Job& j) { j.strategy.linear_cross_entropy = true; }});
+}
 
 /// Experts over more of the ranks that hold the same ones now.
 void add_wider_experts(const spec::Job& job, std::vector<Change>& changes) {
@@ -62,7 +102,7 @@ void add_wider_experts(const spec::Job& job, std::vector<Change>& changes) {
 /// Wider tensor or context parallelism or more stages instead of replicas. Tensor parallelism over the fabric fits as
 /// well, and nobody wants its step time; context parallelism cuts what long sequences leave.
 void add_other_cuts(const spec::Job& job, std::vector<Change>& changes) {
-  constexpr std::int64_t kLong = 16'384;
+  constexpr std::int64_t kLong = 8'192;
   const spec::Strategy& s = job.strategy;
   const bool lists_stages = !job.stated->strategy.stage_layers.empty();
   const int reach = job.cluster.node.island();
@@ -80,8 +120,8 @@ void add_other_cuts(const spec::Job& job, std::vector<Change>& changes) {
                          flag(name, to)});
     };
     if (s.tp * factor <= reach) {
+      if (!s.sp) cut("--tp", &spec::Strategy::tp, " --sp", true);  // holds less, and reduces no slower
       cut("--tp", &spec::Strategy::tp, "", false);
-      if (!s.sp) cut("--tp", &spec::Strategy::tp, " --sp", true);
     }
     if (!job.training.serves() && job.training.sequence >= kLong) cut("--cp", &spec::Strategy::cp, "", false);
     if (s.vpp == 1 && !lists_stages) cut("--pp", &spec::Strategy::pp, "", false);
@@ -109,6 +149,8 @@ std::vector<Change> changes_of(const spec::Job& job) {
     changes.push_back({"--zero 2", false, [](spec::Job& j) { j.strategy.zero = 2; }});
   add_wider_experts(job, changes);
   if (s.tp > 1 && !s.sp) changes.push_back({"--sp", true, [](spec::Job& j) { j.strategy.sp = true; }});
+  add_loss_by_chunks(job, changes);
+  add_gradients_of_each_microbatch(job, changes);
   if (trains && s.recompute.kind == Recompute::Kind::none) {
     changes.push_back({"--recompute selective", false, [](spec::Job& j) {
                          j.strategy.recompute = {Recompute::Kind::selective, 0};
@@ -139,44 +181,90 @@ std::vector<FittingChange> on_the_host(const spec::Job& job, const spec::Job& th
   struct Way {
     int zero;
     To parameters;
+    bool syncs = false;
   };
-  for (const Way& way : {Way{std::max(1, thrifty.strategy.zero), To::none}, {3, To::none}, {3, To::cpu}}) {
+  for (const Way& way : {Way{std::max(1, thrifty.strategy.zero), To::none},
+                         {3, To::none},
+                         {3, To::none, true},
+                         {3, To::cpu},
+                         {3, To::cpu, true}}) {
+    if (way.syncs && thrifty.strategy.fsdp_given) continue;  // or the job says when gradients go
     spec::Job tried = thrifty;
     tried.strategy.zero = way.zero;
     tried.strategy.offload = {To::cpu, way.parameters, false};
+    if (way.syncs) sync_each(tried);
     if (!fits(tried)) continue;
     return {{(way.zero == job.strategy.zero ? flags + (flags.empty() ? "" : " ") : with_zero(flags, way.zero) + ' ') +
                  "--set strategy.offload.optimizer=cpu" +
-                 (way.parameters == To::cpu ? " --set strategy.offload.parameters=cpu" : ""),
+                 (way.parameters == To::cpu ? " --set strategy.offload.parameters=cpu" : "") +
+                 (way.syncs ? std::string(" ") + kSyncEach : ""),
              std::move(tried)}};
   }
   return {};
 }
 
-/// The thrifty changes together; where that is not enough, parameters and gradients sharded besides; and behind all
-/// else what is kept on the host.
-std::vector<FittingChange> all_thrift(const spec::Job& job, const std::vector<Change>& changes) {
-  spec::Job thrifty = spec::unresolved(job);
-  std::string flags;
+using Some = std::vector<const Change*>;
+
+/// Zero as the job has it, 3, or 3 with gradients sharded behind each microbatch.
+enum class Sharding { as_it_is, full, full_each };
+
+/// The job with these changes, not resolved.
+FittingChange together(const spec::Job& job, const Some& changes, Sharding sharding) {
+  FittingChange out{"", spec::unresolved(job)};
+  for (const Change* change : changes) {
+    change->apply(out.job);
+    out.flags += (out.flags.empty() ? "" : " ") + change->flags;
+  }
+  if (sharding == Sharding::as_it_is) return out;
+  fully_shard(out.job);
+  out.flags = with_zero(out.flags, 3);
+  if (sharding == Sharding::full) return out;
+  sync_each(out.job);
+  out.flags += std::string(" ") + kSyncEach;
+  return out;
+}
+
+/// Where they leave room for `least`, without those that leave as much when they are left out, the dearest asked first.
+std::vector<FittingChange> fewest(const spec::Job& job, Some changes, Sharding sharding, Room least) {
+  FittingChange out = together(job, changes, sharding);
+  const Room left = room(out.job);
+  if (left < least) return {};
+  for (std::size_t i = changes.size(); i-- > 0;) {
+    if (changes.size() == 1 && sharding == Sharding::as_it_is) break;
+    Some fewer = changes;
+    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+    FittingChange tried = together(job, fewer, sharding);
+    if (room(tried.job) < left) continue;
+    changes = std::move(fewer);
+    out = std::move(tried);
+  }
+  return {std::move(out)};
+}
+
+Some thrifty_of(const std::vector<Change>& changes) {
+  Some out;
   for (const Change& change : changes) {
-    if (!change.thrifty) continue;
-    change.apply(thrifty);
-    flags += (flags.empty() ? "" : " ") + change.flags;
+    if (change.thrifty) out.push_back(&change);
   }
-  const auto if_it_fits = [](spec::Job tried, const std::string& with) {
-    std::vector<FittingChange> out;
-    if (fits(tried)) out.push_back({with, std::move(tried)});
-    return out;
-  };
-  if (!flags.empty()) {
-    if (auto out = if_it_fits(thrifty, flags); !out.empty()) return out;
+  return out;
+}
+
+/// The thrifty changes together, as many as it takes; where all are not enough, parameters and gradients sharded
+/// besides.
+std::vector<FittingChange> thrift(const spec::Job& job, const Some& thrifty, Room least) {
+  if (!thrifty.empty()) {
+    if (auto out = fewest(job, thrifty, Sharding::as_it_is, least); !out.empty()) return out;
   }
-  if (can_shard(job.strategy)) {
-    spec::Job sharded = thrifty;
-    fully_shard(sharded);
-    if (auto out = if_it_fits(sharded, with_zero(flags, 3)); !out.empty()) return out;
-  }
-  return on_the_host(job, thrifty, flags);
+  if (!can_shard(job.strategy)) return {};
+  if (auto out = fewest(job, thrifty, Sharding::full, least); !out.empty()) return out;
+  return fewest(job, thrifty, Sharding::full_each, least);
+}
+
+/// And behind all else what is kept on the host.
+std::vector<FittingChange> all_thrift(const spec::Job& job, const Some& thrifty) {
+  if (auto out = thrift(job, thrifty, Room::tight); !out.empty()) return out;
+  const FittingChange all = together(job, thrifty, Sharding::as_it_is);
+  return on_the_host(job, all.job, all.flags);
 }
 
 }  // namespace
@@ -184,7 +272,8 @@ std::vector<FittingChange> all_thrift(const spec::Job& job, const std::vector<Ch
 std::vector<FittingChange> fitting_changes(const spec::Job& job) {
   const std::vector<Change> changes = changes_of(job);
   const spec::Job stated = spec::unresolved(job);
-  std::vector<FittingChange> out, tight;
+  std::vector<FittingChange> ample, tight;
+  bool same_cut = false, tight_same_cut = false;  // one of them keeps the job on its ranks as it is
   std::set<std::string> met;
   for (const Change& change : changes) {
     if (met.contains(change.family)) continue;
@@ -192,14 +281,24 @@ std::vector<FittingChange> fitting_changes(const spec::Job& job) {
     change.apply(changed);
     const Room left = room(changed);
     if (left == Room::none) continue;
-    (left == Room::tight ? tight : out).push_back({change.flags, std::move(changed)});
+    (left == Room::tight ? tight : ample).push_back({change.flags, std::move(changed)});
+    (left == Room::tight ? tight_same_cut : same_cut) |= change.family.empty();
     if (left != Room::ample) continue;
     if (!change.family.empty()) met.insert(change.family);
-    if (out.size() == kMost) break;
+    if (ample.size() == kMost) break;
   }
-  if (!out.empty()) return out;
-  if (tight.size() > kMost) tight.resize(kMost);
-  return tight.empty() ? all_thrift(job, changes) : tight;
+  const Some thrifty = thrifty_of(changes);
+  if (ample.empty() && tight.empty()) return all_thrift(job, thrifty);
+  const bool any_ample = !ample.empty();
+  std::vector<FittingChange> out = std::move(any_ample ? ample : tight);
+  if (out.size() > kMost) out.resize(kMost);
+  if (any_ample ? same_cut : tight_same_cut) return out;
+  // Who trains by data parallelism alone has no use for another cut.
+  std::vector<FittingChange> saving = thrift(job, thrifty, any_ample ? Room::ample : Room::tight);
+  if (saving.empty()) return out;
+  if (out.size() == kMost) out.pop_back();
+  out.push_back(std::move(saving.front()));
+  return out;
 }
 
 std::vector<std::string> changes_that_fit(const spec::Job& job) {

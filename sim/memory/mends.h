@@ -15,10 +15,11 @@ struct FittingChange {
   spec::Job job;      // so changed, resolved
 };
 
-/// At most four single changes of the job that make it fit, those first that usually cost least time
+/// At most four changes of the job that make it fit. Single ones, those first that usually cost least time
 /// (sim/mend_prices.h has their times); those that leave hardly any room (tight.h) where none leaves more. Where none
-/// does alone, those that trade time for memory together, then with parameters sharded, then with states on the host.
-/// Each is planned and measured, none is guessed. Empty when nothing helps. REQUIRES: resolved.
+/// does alone, or none but another cut over the ranks, as many together as it takes of those that trade time for
+/// memory, then with parameters sharded; where nothing else fits, with states on the host. Each is planned and
+/// measured, none is guessed. Empty when nothing helps. REQUIRES: resolved.
 std::vector<FittingChange> fitting_changes(const spec::Job&);
 
 /// Their flags alone.

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "tests/cli/run_forerun.h"
 
@@ -111,6 +114,16 @@ TEST(FitCommand, TheReachedValueFitsAndTheNextOneDoesNot) {
     EXPECT_GT(limit["next_peak_bytes"], limit["capacity_bytes"]);
     EXPECT_EQ(limit["tight"], limit["peak_bytes"].get<double>() > 0.95 * limit["capacity_bytes"].get<double>());
   }
+}
+
+TEST(FitCommand, WarnsLikePredictOfASequenceBeyondTheModelsPositions) {
+  const std::string job = " --model llama3-8b --node dgx-h100 --global-batch 8 --zero 3 ";
+  const json limit = json::parse(forerun("fit" + job + "--sequence 4096 --size sequence --json -").out)["limits"][0];
+  const auto reached = limit["reached"].get<std::int64_t>();
+  ASSERT_GT(reached, 8192);
+  const json step = json::parse(forerun("predict" + job + "--sequence " + std::to_string(reached) + " --json -").out);
+  ASSERT_EQ(limit["warnings"].size(), 1u);
+  EXPECT_NE(std::ranges::find(step["warnings"], limit["warnings"][0]), step["warnings"].end()) << step["warnings"];
 }
 
 TEST(FitCommand, OneSizeAloneAndMessages) {

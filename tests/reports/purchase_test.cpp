@@ -88,6 +88,16 @@ TEST(PurchaseReport, WhereNoneWillDoTheNearestAreNamed) {
       << reports::recommendation(p);
 }
 
+TEST(PurchaseReport, OfTwoThatAreAsSoonTheCheaperIsNamed) {
+  Purchase p = sample();
+  p.recommended.reset();
+  p.deadline_s = 10 * base::kDay;
+  p.rows[2] = sample::purchase_row("c", 20, 3.5e6);  // b takes 20 days for $4.0M
+  EXPECT_NE(reports::recommendation(p).find("The soonest, c, is sure within\n      22.0 days for $3.85M;"),
+            std::string::npos)
+      << reports::recommendation(p);
+}
+
 TEST(PurchaseReport, EachFlipIsALine) {
   Purchase p = sample();
   p.flips = {{Flip::Kind::rent, "h100-sxm", true, 2.1, 3, "b"},
@@ -147,7 +157,7 @@ TEST(PurchaseReport, WhereNothingFitsTheNearestAndWhatStandsInItsWayAreTold) {
                     {"zero", "1"}, {"micro_batch", "1"}, {"recompute", "none"}};
     row.prediction.peak_bytes = peak += 10'000'000'000;
     row.prediction.capacity_bytes = 80'000'000'000;
-    row.prediction.mends = {"--zero 2", "--tp 2 --dp 16 --sp", "--set strategy.offload.optimizer=cpu"};
+    row.prediction.mends = {"--zero 2", "--tp 2 --dp 16 --sp", "--sp --set strategy.offload.optimizer=cpu"};
     row.given = {"tp", "cp", "zero"};
   }
   const std::vector<std::string> told = reports::reasons(p);
@@ -155,7 +165,7 @@ TEST(PurchaseReport, WhereNothingFitsTheNearestAndWhatStandsInItsWayAreTold) {
   EXPECT_EQ(
       told[0],
       "no candidate can train this model. Nearest comes a with tp 1, dp 8, zero 1, micro_batch 1, recompute none: "
-      "110 GB needed, 80.0 GB there (30.0 GB too much). It fits with zero=2, tp=2 dp=16 sp=true or "
+      "110 GB needed, 80.0 GB there (30.0 GB too much). It fits with zero=2, tp=2 dp=16 sp=true or sp=true "
       "strategy.offload.optimizer=cpu. The search was not to choose tp and zero: --fix, --allow or the plan give "
       "them.");
   const std::string text = reports::text(p);

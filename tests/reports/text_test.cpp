@@ -52,6 +52,13 @@ TEST(Summary, HoldsEachStageAgainstItsOwnGpus) {
   EXPECT_NE(text.find("40.0 GB   25.0 %"), text.npos) << text;
 }
 
+TEST(Summary, TellsNoRangeOfSizesThatReadTheSame) {
+  result::Prediction p = sample::prediction();
+  p.stages[1].capacity_bytes += 1'000'000;
+  const std::string text = reports::summary(p);
+  EXPECT_NE(text.find("Memory of one GPU, of 80.0 GB\n"), text.npos) << text;
+}
+
 TEST(Summary, OfManyStagesShowsTheFullestTwelve) {
   result::Prediction p = sample::prediction();
   const result::StageMemory one = p.stages[1];

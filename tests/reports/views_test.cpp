@@ -8,6 +8,7 @@
 #include "reports/limits.h"
 #include "reports/scaling.h"
 #include "reports/search.h"
+#include "reports/shortfall.h"
 #include "reports/text.h"
 #include "tests/reports/sample.h"
 #include "tests/reports/view.h"
@@ -176,9 +177,9 @@ TEST(Views, OfASearchWhereNothingFitsTellTheNearest) {
   s.nearest->prediction.mend_step_times_s = {9.5, 12.75};
   s.results.clear();
   EXPECT_NE(reports::text(s).find("Nothing fits.\n\n"
-                                  "Nearest comes tp 4 sp, dp 4, zero 1, micro_batch 1, recompute none, flash3: 90.0 GB "
-                                  "needed, 80.0 GB\n"
-                                  "              there (10.0 GB too much). Attack activations.\n"
+                                  "Nearest comes tp 4 sp, dp 4, zero 1, micro_batch 1, recompute none, flash3, "
+                                  "overlap.tp none: 90.0 GB\n"
+                                  "              needed, 80.0 GB there (10.0 GB too much). Attack activations.\n"
                                   "    it fits with --recompute full   9.50 s\n"
                                   "              or --zero 3           12.8 s\n"),
             std::string::npos)
@@ -190,6 +191,17 @@ TEST(Views, OfASearchWhereNothingFitsTellTheNearest) {
   s.nearest->prediction.mends.clear();
   s.nearest->prediction.mend_step_times_s.clear();
   EXPECT_NE(reports::text(s).find("No change that"), std::string::npos);
+}
+TEST(Views, LeaveNothingBehindTheLastFlagOfAChangeThatMakesItFit) {
+  // 9 columns in front and 9 of the time leave 54 of 72; the flags take 83: two lines, and the time below.
+  result::Prediction p = sample::too_large();
+  p.mends = {"--zero 3 --set strategy.offload.optimizer=cpu --set strategy.offload.parameters=cpu"};
+  p.mend_step_times_s = {22.3};
+  EXPECT_EQ(reports::mend_lines(p, "    with ", "    or   ", 72),
+            "    with --zero 3 --set strategy.offload.optimizer=cpu --set\n"
+            "         strategy.offload.parameters=cpu\n"
+            "         takes 22.3 s\n");
+  EXPECT_EQ(reports::mend_words(p), std::vector<std::string>{p.mends.front() + " (22.3 s)"});
 }
 TEST(Views, OfASearchThatWasInterruptedDoNotSayThatNothingFits) {
   result::Search s = search();
@@ -207,7 +219,7 @@ TEST(Views, OfASearchLeaveOutAKernelThatAStrategyDoesNotTell) {
     std::erase_if(row.strategy, [](auto& c) { return c.first == "attention_kernel"; });
   s.pareto.clear();
   EXPECT_EQ(reports::text(s).find("flash3"), std::string::npos);
-  EXPECT_NE(reports::text(s).find("recompute none\n"), std::string::npos) << reports::text(s);
+  EXPECT_NE(reports::text(s).find("selective, overlap.tp none\n"), std::string::npos) << reports::text(s);
 }
 TEST(Views, OfScaling) {
   expect_view("scale.txt", [](const reports::Style& s) { return reports::text(scaling(), s); });
@@ -239,6 +251,14 @@ TEST(Views, OfLimitsMarkWhatHardlyFits) {
   const std::string text = reports::text(l);
   EXPECT_NE(text.find("60.0 GB of 80.0 GB, tight\n"), std::string::npos) << text;
   EXPECT_NE(text.find("\ntight: so near to all of the memory"), std::string::npos) << text;
+}
+TEST(Views, OfLimitsWarnOfWhatTheJobAsGivenHasNot) {
+  result::Limits l = limits();
+  EXPECT_EQ(reports::text(l).find("Warning"), std::string::npos);
+  l.limits[0].warnings = {"a sequence of 10240 tokens is beyond the model's maximum of 8192"};
+  EXPECT_TRUE(reports::text(l).ends_with(
+      "\n\nWarning: sequence: a sequence of 10240 tokens is beyond the model's maximum of 8192\n"))
+      << reports::text(l);
 }
 TEST(Views, OfACollective) {
   expect_view("collective.txt", [](const reports::Style& s) { return reports::collective_text(collective(), s); });

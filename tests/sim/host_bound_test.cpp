@@ -29,4 +29,24 @@ TEST(HostBound, IsToldWithWhatHelps) {
   EXPECT_TRUE(warned(10'000, true).ends_with("expert_launch: 0us} where yours runs them at once"));
 }
 
+TEST(HostBound, OnlyWhatTheFrameworkCanDoIsAdvised) {
+  const auto helps = [](const char* launcher, int tp, bool experts, bool done) {
+    const spec::Job job = toy::job({.tp = tp}, [&](spec::Job& j) {
+      j.framework.launch = j.framework.backward_launch = j.framework.compiled_launch = base::us(10'000);
+      j.framework.launcher = launcher;
+      if (experts) j.model.moe = spec::Moe{.experts = 4, .top_k = 2, .ffn = 512};
+      j.strategy.compile = done;
+    });
+    const std::string told = sim::host_bound(job, sim::predict(job).prediction).value_or("");
+    const std::size_t from = told.find(": ") + 2, to = told.find(" leave it less to launch");
+    return told.substr(from, to - from);
+  };
+  EXPECT_EQ(helps("megatron", 2, false, false), "larger microbatches or cuda_graphs: true");
+  EXPECT_EQ(helps("megatron", 1, true, false), "larger microbatches or cuda_graphs: beside_experts");
+  EXPECT_EQ(helps("torchtitan", 2, false, false), "larger microbatches or compile: true");
+  EXPECT_EQ(helps("accelerate-fsdp", 1, false, true), "larger microbatches");
+  EXPECT_EQ(helps("deepspeed", 2, false, false), "larger microbatches or fewer tensor-parallel ranks");
+  EXPECT_EQ(helps("deepspeed", 1, false, false), "larger microbatches");
+}
+
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sim/explain.h"
 #include "sim/predict.h"
 #include "tests/sim/random_jobs.h"
 
@@ -95,6 +96,18 @@ TEST(MixedCluster, AStageHasTheMemoryOfItsSmallestGpu) {
   const result::Prediction both = sim::predict(half_slow(over_both())).prediction;
   EXPECT_EQ(both.capacity_bytes, 40'000'000'000);
   EXPECT_NE(both.warnings.back().find("stage 0 stands on several kinds of node"), std::string::npos);
+}
+
+TEST(MixedCluster, AnOperatorIsHeldAgainstThePeakOfItsOwnStage) {
+  // The fast stage computes twice as fast as cluster.node, which is the slow kind. 10 + 2 layers: it rules.
+  const result::Explanation e = sim::explain(half_slow(pipeline({10, 2})));
+  int matmuls = 0;
+  for (const result::PathOperator& op : e.operators) {
+    if (op.category == "matmul") ++matmuls;
+    EXPECT_LE(op.of_peak, 1 + 1e-9) << op.category << ' ' << op.name;
+  }
+  EXPECT_GT(matmuls, 0);
+  EXPECT_EQ(e.stages.front().name, "0");
 }
 
 TEST(MixedCluster, UtilisationIsOfThePeakOfAll) {

@@ -86,7 +86,7 @@ void add_training(const spec::Training& t, Settings& out) {
   w.add("fp8_activation_inputs", t.fp8_activation_inputs);
   w.add("autocast", t.autocast.value_or(false));
   w.add("optimizer", t.optimizer);
-  w.add("moments_dtype", t.moments_dtype);
+  w.add("moments_dtype", t.moments());
   w.add("master_weights", t.keeps_master());
   w.add("gradient_dtype", t.gradients());
   w.add("dropout", t.dropout.value_or(0));

@@ -40,8 +40,8 @@ void all_reduce_carried(Task& task, const std::vector<Parameter*>& carried) {
     const Tensor sum = packed.part(at, p->count());
     at += p->count();
     if (p->reduced_apart) {
-      add_reduced(task, *p, sum);
-      p->gradient = {};  // made anew by the next microbatch
+      add_reduced(task, *p, sum.part(p->owned.begin, p->owned.length));
+      if (task.c.scatters_gradients) p->gradient = {};  // made anew by the next microbatch
     } else {
       task.backend.copy(sum, task.write(p->gradient, p->name));
     }

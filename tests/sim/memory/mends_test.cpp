@@ -45,6 +45,10 @@ spec::Job advised(spec::Job job, const std::string& flags) {
       s.offload.optimizer = spec::Offload::To::cpu;
     } else if (flag == "--set" && value == "strategy.offload.parameters=cpu") {
       s.offload.parameters = spec::Offload::To::cpu;
+    } else if (flag == "--set" && value == "strategy.fsdp.sync_each_microbatch=true") {
+      s.fsdp_given = s.sync_given = s.fsdp.sync_each_microbatch = true;
+    } else if (flag == "--set" && value == "strategy.linear_cross_entropy=true") {
+      s.linear_cross_entropy = true;
     } else {
       ADD_FAILURE() << "unknown flag " << flag;
     }
@@ -114,10 +118,73 @@ TEST(Mends, LongSequencesAreCutOverContextParallelRanks) {
                                                           }),
                                                  0.7));
   };
-  const std::vector<std::string> longer = advice(65'536), shorter = advice(8'192);
+  const std::vector<std::string> longer = advice(8'192), shorter = advice(4'096);
   const auto by_context = [](const std::string& flags) { return flags.starts_with("--cp"); };
   EXPECT_EQ(std::count_if(longer.begin(), longer.end(), by_context), 1);
   EXPECT_EQ(std::count_if(shorter.begin(), shorter.end(), by_context), 0);
+}
+
+TEST(Mends, WiderTensorParallelismComesWithSequenceParallelismWhereThatFits) {
+  const std::vector<std::string> advice = sim::changes_that_fit(short_of_memory(
+      toy::job({.dp = 8, .zero = 3, .recompute = {Recompute::Kind::full}}, [](spec::Job& j) { j.model.layers = 32; }),
+      0.8));
+  const auto tensor = std::ranges::find_if(advice, [](const auto& flags) { return flags.starts_with("--tp"); });
+  ASSERT_NE(tensor, advice.end());
+  EXPECT_NE(tensor->find(" --sp --dp "), std::string::npos) << *tensor;
+}
+
+TEST(Mends, GradientsThatStayWholeAreShardedBehindEachMicrobatch) {
+  const auto advice = [](int microbatches) {
+    return sim::changes_that_fit(short_of_memory(
+        toy::job({.dp = 8, .zero = 3, .microbatches = microbatches, .recompute = {Recompute::Kind::full}},
+                 [](spec::Job& j) {
+                   j.model.layers = 32;
+                   j.framework.accumulates_whole = true;
+                 }),
+        0.8));
+  };
+  const std::string flags = "--set strategy.fsdp.sync_each_microbatch=true";
+  const std::vector<std::string> several = advice(4), one = advice(1);
+  ASSERT_FALSE(several.empty());
+  EXPECT_EQ(several.front(), flags);
+  EXPECT_EQ(std::ranges::count(one, flags), 0);  // a lone microbatch is the last
+}
+
+TEST(Mends, LargeLogitsAreMadeByChunksOfTokensWhereNoRanksShareTheVocabulary) {
+  const auto advice = [](int tp, std::int64_t vocab) {
+    return sim::changes_that_fit(short_of_memory(toy::job({.tp = tp, .micro_batch = 8},
+                                                          [vocab](spec::Job& j) {
+                                                            j.model.layers = 1;
+                                                            j.model.vocab = vocab;
+                                                          }),
+                                                 0.9));
+  };
+  const std::string flags = "--set strategy.linear_cross_entropy=true";
+  EXPECT_EQ(std::ranges::count(advice(1, 65'536), flags), 1);
+  EXPECT_EQ(std::ranges::count(advice(2, 65'536), flags), 0);
+  EXPECT_EQ(std::ranges::count(advice(1, 64), flags), 0);
+}
+
+TEST(Mends, TogetherAreOnlyAsManyAsItTakes) {
+  // 25 M parameters: 100 MB of whole gradients, 142 MB of activations, 56 MB of shards. Without the first two a third
+  // of all is enough; without one of them it is not, nor with half of the activations; the smaller microbatch is left.
+  const auto with = [](double memory, bool both) {
+    const spec::Recompute recompute{both ? Recompute::Kind::full : Recompute::Kind::none};
+    return toy::job({.dp = 8, .zero = 3, .microbatches = 4, .micro_batch = 2, .recompute = recompute},
+                    [&](spec::Job& j) {
+                      j.model.layers = 32;
+                      j.training.sequence = 256;
+                      j.framework.accumulates_whole = true;
+                      if (both) j.strategy.fsdp_given = j.strategy.sync_given = true;
+                      if (memory > 0) j.cluster.node.gpu.memory = base::Bytes(memory);
+                    });
+  };
+  const spec::Job saved = with(0, true);
+  const auto need = static_cast<double>(sim::footprints(plan::build(saved), saved)[0].total());
+  const spec::Job job = with(1.2 * need, false);
+  const std::vector<std::string> advice = sim::changes_that_fit(job);
+  EXPECT_EQ(std::ranges::count(advice, "--set strategy.fsdp.sync_each_microbatch=true --recompute full"), 1);
+  for (const std::string& flags : advice) EXPECT_TRUE(fits(advised(job, flags))) << flags;
 }
 
 TEST(Mends, WhatLeavesHardlyAnyRoomIsToldWhereNothingLeavesMore) {
