@@ -80,8 +80,10 @@ std::optional<double> price_of_gpu_hour(const Arguments& args) {
   const base::Parsed<base::TimePrice> price = base::parse_time_price(text);
   const double dollars = price.value ? price.value->per_si() * base::kHour : -1;
   if (dollars >= 0 && dollars <= kMost) return dollars;
-  throw base::InputError({{"--price", base::quoted(text) + " is no price of a GPU for an hour from $0 to $1,000,000",
-                           "write --price 2.5 or --price '$2.5/h'", {}}});
+  throw base::InputError({{"--price",
+                           base::quoted(text) + " is no price of a GPU for an hour from $0 to $1,000,000",
+                           "write --price 2.5 or --price '$2.5/h'",
+                           {}}});
 }
 
 }  // namespace
@@ -121,11 +123,12 @@ std::optional<result::Search> searched(const Arguments& args) {
 }
 
 std::vector<Option> search_options() {
-  return with_search_flags({{"--by", "OBJECTIVE", "step_time cost memory energy tokens_per_dollar", false,
-                             "step_time cost memory energy tokens_per_dollar"},
-                            {"--price", "PRICE", "of one GPU for an hour, 2.5 or $2.5/h, for cost and tokens_per_dollar"},
-                            {"--top", "N", "how many strategies are shown; 10 by default"},
-                            {"--threads", "N", "0, the default: one for each core"}});
+  return with_search_flags(
+      {{"--by", "OBJECTIVE", "step_time cost memory energy tokens_per_dollar", false,
+        "step_time cost memory energy tokens_per_dollar"},
+       {"--price", "PRICE", "of one GPU for an hour, 2.5 or $2.5/h, for cost and tokens_per_dollar"},
+       {"--top", "N", "how many strategies are shown; 10 by default"},
+       {"--threads", "N", "0, the default: one for each core"}});
 }
 
 const Command search{

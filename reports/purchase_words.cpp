@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/listed.h"
 #include "core/base/money.h"
 #include "reports/layout.h"
 #include "reports/purchase.h"
@@ -122,14 +123,6 @@ std::string as_keys(const std::string& flags) {
   return out;
 }
 
-/// "a, b or c"
-std::string listed(std::vector<std::string> words, const char* last) {
-  if (words.size() < 2) return fmt::format("{}", fmt::join(words, ""));
-  const std::string behind = last + words.back();
-  words.pop_back();
-  return fmt::format("{}", fmt::join(words, ", ")) + behind;
-}
-
 /// Keys that the user gave and one of the changes names; all that were given where there is no change.
 std::vector<std::string> in_the_way(const PurchaseRow& row, const std::vector<std::string>& changes) {
   std::vector<std::string> out;
@@ -157,10 +150,10 @@ std::string nearest_words(const Purchase& p) {
   const std::vector<std::string> given = in_the_way(*nearest, changes);
   std::string out = fmt::format(" Nearest comes {} with {}: {}.", nearest->candidate, strategy_words(nearest->strategy),
                                 shortfall_words(nearest->prediction));
-  if (!changes.empty()) out += " It fits with " + listed(changes, " or ") + '.';
+  if (!changes.empty()) out += " It fits with " + base::listed(changes, " or ") + '.';
   if (!given.empty())
     out += fmt::format(" The search was not to choose {}: --fix, --allow or the plan give{} {}.",
-                       listed(given, " and "), given.size() == 1 ? "s" : "", given.size() == 1 ? "it" : "them");
+                       base::listed(given, " and "), given.size() == 1 ? "s" : "", given.size() == 1 ? "it" : "them");
   return out;
 }
 

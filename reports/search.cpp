@@ -130,7 +130,8 @@ std::string money_text(const Search& s, const Style& style) {
 
 std::string looked_at(const Search& s, const Style& style) {
   std::string told = fmt::format(
-      "Looked at {} sound strategies in {:.2f} s, {} a second: {} do not fit, {} are proved worse by a bound, {}{} were "
+      "Looked at {} sound strategies in {:.2f} s, {} a second: {} do not fit, {} are proved worse by a bound, {}{} "
+      "were "
       "priced.",
       counted(s.evaluated), s.elapsed_s,
       counted(static_cast<std::int64_t>(static_cast<double>(s.evaluated) / std::max(s.elapsed_s, 1e-9))),

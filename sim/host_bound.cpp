@@ -2,8 +2,10 @@
 #include "sim/host_bound.h"
 
 #include <algorithm>
-#include <cstddef>
+#include <string>
 #include <vector>
+
+#include "core/base/listed.h"
 
 namespace sim {
 namespace {
@@ -25,13 +27,6 @@ std::vector<std::string> remedies(const spec::Job& job) {
   return out;
 }
 
-/// "a, b or c"
-std::string listed(const std::vector<std::string>& words) {
-  std::string out = words.front();
-  for (std::size_t i = 1; i < words.size(); ++i) out += (i + 1 < words.size() ? ", " : " or ") + words[i];
-  return out;
-}
-
 }  // namespace
 
 std::optional<std::string> host_bound(const spec::Job& job, const result::Prediction& p) {
@@ -39,7 +34,7 @@ std::optional<std::string> host_bound(const spec::Job& job, const result::Predic
   if (host == p.breakdown_s.end() || !(host->second > kBound * p.step_time_s)) return std::nullopt;
   const int percent = static_cast<int>(100 * host->second / p.step_time_s + 0.5);
   std::string out = "the GPUs wait for their host in " + std::to_string(percent) +
-                    " % of the step: " + listed(remedies(job)) + " leave it less to launch";
+                    " % of the step: " + base::listed(remedies(job), " or ") + " leave it less to launch";
   if (job.model.moe && job.framework.expert_launch > kOfALoop) {
     const std::string& name = job.framework.name;
     out += "; " + name + " runs experts one after another: write framework: {base: " + name +

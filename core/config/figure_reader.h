@@ -1,5 +1,6 @@
 // core/config/figure_reader.h -- a number with who said it and when: {value: $6.16/h, date: 2026-09-20, source: "..."},
-// of a price also whose offer it is (seller). Bare, as a user writes it in a plan, it is the plan's own word. SPDX-License-Identifier: Apache-2.0
+// of a price also whose offer it is (seller). Bare, as a user writes it in a plan, it is the plan's own word.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -21,15 +21,13 @@ namespace {
 
 using RecomputeKind = spec::Recompute::Kind;
 
+/// Numbers of a token's queries, keys and values of all heads.
+std::int64_t whole_qkv(const Context& c) { return c.model.gated_q_width() + 2 * c.model.kv_width(); }
+
 }  // namespace
 
 bool gathers_qkv(const Context& c) {
   return c.job.framework.gathers_qkv && c.axes[Axis::kv_copies].size > 1 && !c.serves;
-}
-
-std::int64_t whole_qkv(const Context& c) {
-  const spec::Model& m = c.model;
-  return m.gated_q_width() + 2 * m.kv_width();
 }
 
 bool stops_recompute(const Context& c, int layer) {
@@ -191,7 +189,8 @@ void Block::qkv_forward() {
   TensorParallel(c_, out_).column_forward(qkv_linear(c_));
   if (!gathers_qkv(c_)) return;
   const std::int64_t all = whole_qkv(c_);
-  TensorParallel(c_, out_).collective(CollectiveKind::all_gather, c_.tokens * all, "queries, keys and values all-gather");
+  TensorParallel(c_, out_).collective(CollectiveKind::all_gather, c_.tokens * all,
+                                      "queries, keys and values all-gather");
   lay_out(all, "queries, keys and values joined", 1);
 }
 

@@ -39,9 +39,8 @@ BlockActivations without_modules(const Context&, spec::LayerParts, BlockActivati
 spec::Recompute::Kind recompute_of(const Context&, int index_in_stage);
 
 /// Whether ranks that share heads of keys and values gather all queries, keys and values and take their own of them
-/// (Framework::gathers_qkv), and how many numbers a token has of these.
+/// (Framework::gathers_qkv).
 bool gathers_qkv(const Context&);
-std::int64_t whole_qkv(const Context&);
 
 /// Whether recomputation of `layer`, or of its feed-forward as a module, ends in front of its last matmul, all that
 /// follows leaving nothing for a backward: non-reentrant checkpoints of PyTorch stop when the last saved tensor is

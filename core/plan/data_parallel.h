@@ -34,9 +34,9 @@ std::int64_t bucket_copies(const Context&, const Held&);
 void copy_buckets_back(const Context&, SegmentBuilder&, const Held&);
 
 /// Fills buckets as the backward makes gradients and sends each off when it is full, on the data-parallel stream behind
-/// the compute that made it. All-reduce for zero 0, reduce-scatter for zero 1 and above, unless the
-/// framework all-reduces there, too (Framework::all_reduces_shards). Experts' gradients have buckets of their
-/// own, for other ranks hold their copies.
+/// the compute that made it. All-reduce for zero 0, reduce-scatter above it, unless the framework
+/// all-reduces there, too (Framework::all_reduces_shards). Experts' gradients have buckets of their own, for other
+/// ranks hold their copies.
 class GradientBuckets {
  public:
   GradientBuckets(const Context& c, SegmentBuilder& out, bool bucketed = true);

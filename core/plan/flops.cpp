@@ -333,8 +333,7 @@ double again_by_modules(const spec::Job& job, const ForwardFlops& layer) {
     flops += attending * 2 * s * model.heads * (queries + rest);
   }
   if (m.mlp) {
-    flops +=
-        dense * 2 * s * spec::feed_forward_weights_met(model, spec::FeedForward::dense) - last_matmuls_spared(job);
+    flops += dense * 2 * s * spec::feed_forward_weights_met(model, spec::FeedForward::dense) - last_matmuls_spared(job);
   }
   if (m.moe) {
     flops += of_experts * 2 * s * spec::feed_forward_weights_met(model, spec::FeedForward::experts);

@@ -158,7 +158,8 @@ void fill_gradients(Job& job, Filler& filler) {
     filler.tell("gradient_dtype", std::string(name(*t.gradient_dtype)),
                 halves ? job.framework.name + " under " + std::string(name(t.precision)) : "main gradients");
   }
-  if (!t.moments_dtype && job.framework.moments_as_weights && !t.keeps_master() && t.optimizer != Optimizer::adamw8bit) {
+  if (!t.moments_dtype && job.framework.moments_as_weights && !t.keeps_master() &&
+      t.optimizer != Optimizer::adamw8bit) {
     t.moments_dtype = storage(t.precision);
     filler.tell("moments_dtype", std::string(name(*t.moments_dtype)), "of the weights, which have no masters");
   }

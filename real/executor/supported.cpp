@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/plan/block.h"
 #include "core/plan/ring_steps.h"
 #include "core/spec/context_rules.h"
 #include "real/executor/executor.h"
@@ -47,9 +48,8 @@ std::vector<Refusal> training_refusals(const spec::Job& job) {
        "write latent: 0"},
       {job.model.tied_embeddings && job.model.head_bias, "model.head_bias", "a bias beside a tied embedding",
        "write head_bias: false"},
-      {job.framework.gathers_qkv && !job.model.mla && job.model.kv_heads > 0 && job.strategy.tp > job.model.kv_heads,
-       "strategy.tp", "more ranks than heads of keys and values, which are then gathered",
-       "write a tp of no more than these heads"},
+      {plan::gathers_qkv(plan::Context(job)), "strategy.tp",
+       "more ranks than heads of keys and values, which are then gathered", "write a tp of no more than these heads"},
       {t.autocast.value_or(false), "training.autocast", "torch.autocast's casts in each pass", "write autocast: false"},
       {t.optimizer == spec::Optimizer::muon, "training.optimizer", "Muon", "write optimizer: adamw"},
       {t.moments() == spec::Dtype::fp16, "training.moments_dtype", "moments in fp16", "write moments_dtype: bf16"},

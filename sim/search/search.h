@@ -35,7 +35,7 @@ struct SearchOptions {
   /// Whether a strategy that fits may be an answer; asked by several threads at once, of those that no bound proves
   /// worse. Empty: all may.
   std::function<bool(const result::Choices&)> wanted;
-  bool bounds = true;              // false: prices every strategy that fits (the oracle of the tests)
+  bool bounds = true;  // false: prices every strategy that fits (the oracle of the tests)
   std::function<void(std::size_t done, std::size_t all)> progress;  // called by one thread at a time
   const std::atomic<bool>* stop = nullptr;                          // once true, the best so far is the answer
   SearchShare share = {};

@@ -230,8 +230,8 @@ TEST(StageHop, NeighboursOfOneCardShareItAloneOrNot) {
   EXPECT_EQ(plan::ends_shape(2, 8, four, 16).sharing, 2);
 }
 
-/// The most that leave one part of `part` ranks together, each way: senders are the first `senders` ranks of each block,
-/// their partners `reach` on. Of ranks that share cards as many as if all cards were as full as the fullest.
+/// The most that leave one part of `part` ranks together, each way: senders are the first `senders` ranks of each
+/// block, their partners `reach` on. Of ranks that share cards as many as if all cards were as full as the fullest.
 int most_leaving(int reach, int senders, int block, int part, int total, const spec::Node& node) {
   const int cards = node.nic.count < node.gpus ? node.nic.count : 0;
   std::map<int, int> sent, received;

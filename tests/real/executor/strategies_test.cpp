@@ -145,22 +145,23 @@ TEST(Strategies, SeparateMatmulsAndGradients) {
 
 TEST(Strategies, DataParallel) {
   const auto all_reduced = [](spec::Job& j) { j.framework.all_reduces_shards = true; };
-  expect_the_same(kAll, {{"ddp", {.dp = 2}},
-                         {"ddp beside compute", {.dp = 4}, overlap(true, false)},
-                         {"zero 1", {.dp = 2, .zero = 1}},
-                         {"zero 1 beside compute", {.dp = 4, .zero = 1}, overlap(true, true)},
-                         {"zero 1 in groups", {.dp = 4, .zero = 1}, shard(2)},
-                         {"zero 1 all-reduced", {.dp = 4, .zero = 1}, all_reduced},
-                         {"zero 2 all-reduced", {.dp = 4, .zero = 2}, all_reduced},
-                         {"zero 2 all-reduced, tensor parallel", {.tp = 2, .sp = true, .dp = 2, .zero = 2}, all_reduced},
-                         {"zero 2", {.dp = 4, .zero = 2}},
-                         {"zero 3", {.dp = 4, .zero = 3}},
-                         {"zero 3 computed again", {.dp = 2, .zero = 3}, recompute(Kind::full)},
-                         {"zero 3 kept", {.dp = 2, .zero = 3}, [](spec::Job& j) { j.strategy.fsdp.reshard = false; }},
-                         {"zero 3 reduced once",
-                          {.dp = 2, .zero = 3},
-                          [](spec::Job& j) { j.strategy.fsdp.sync_each_microbatch = false; }},
-                         {"hsdp", {.dp = 4, .zero = 3}, shard(2)}});
+  expect_the_same(kAll,
+                  {{"ddp", {.dp = 2}},
+                   {"ddp beside compute", {.dp = 4}, overlap(true, false)},
+                   {"zero 1", {.dp = 2, .zero = 1}},
+                   {"zero 1 beside compute", {.dp = 4, .zero = 1}, overlap(true, true)},
+                   {"zero 1 in groups", {.dp = 4, .zero = 1}, shard(2)},
+                   {"zero 1 all-reduced", {.dp = 4, .zero = 1}, all_reduced},
+                   {"zero 2 all-reduced", {.dp = 4, .zero = 2}, all_reduced},
+                   {"zero 2 all-reduced, tensor parallel", {.tp = 2, .sp = true, .dp = 2, .zero = 2}, all_reduced},
+                   {"zero 2", {.dp = 4, .zero = 2}},
+                   {"zero 3", {.dp = 4, .zero = 3}},
+                   {"zero 3 computed again", {.dp = 2, .zero = 3}, recompute(Kind::full)},
+                   {"zero 3 kept", {.dp = 2, .zero = 3}, [](spec::Job& j) { j.strategy.fsdp.reshard = false; }},
+                   {"zero 3 reduced once",
+                    {.dp = 2, .zero = 3},
+                    [](spec::Job& j) { j.strategy.fsdp.sync_each_microbatch = false; }},
+                   {"hsdp", {.dp = 4, .zero = 3}, shard(2)}});
 }
 
 TEST(Strategies, SmallBuckets) {

@@ -10,7 +10,8 @@ namespace {
 sim::Findings drawn(unsigned seed) {
   std::mt19937_64 random(seed);
   sim::Findings out;
-  for (std::int64_t* count : {&out.strategies, &out.fits, &out.priced, &out.bounded, &out.unwanted, &out.operator_level}) {
+  for (std::int64_t* count :
+       {&out.strategies, &out.fits, &out.priced, &out.bounded, &out.unwanted, &out.operator_level}) {
     *count = static_cast<std::int64_t>(random() >> 1);
   }
   out.complete = random() % 2 == 0;
