@@ -39,18 +39,18 @@ struct Framework {
   bool fp16_gradients = false;  // under fp16, gradients are kept and reduced in fp16 where the job does not say
   double dropout = 0;           // of models of GPT-2's recipe where the job does not say; see fill_dropout
   bool sharded_gradients_in_16_bits = false;  // in bf16, under that and narrower, zero 1 to 3, no pipeline
-  bool synchronizes_p2p = false;  // waits for each exchange between stages that nothing overlaps; see fill_overlap
-  bool balances_stages = false;   // pipeline stages are cut by cost (balanced_layers) where the job does not say how
-  bool fp32_shards = false;       // zero 3: shards are the fp32 master weights, cast before they are gathered
+  bool synchronizes_p2p = false;    // waits for each exchange between stages that nothing overlaps; see fill_overlap
+  bool balances_stages = false;     // pipeline stages are cut by cost (balanced_layers) where the job does not say how
+  bool fp32_shards = false;         // zero 3: shards are the fp32 master weights, cast before they are gathered
   bool all_reduces_shards = false;  // zero 1 and 2: gradients are all-reduced, and each rank keeps its share
-  bool gathers_qkv = false;  // ranks that share heads of keys and values gather all of them behind their product
+  bool gathers_qkv = false;         // ranks that share heads of keys and values gather all of them behind their product
   bool moments_as_weights = false;  // without master weights moments have the weights' dtype
-  bool unit_copies = false;       // zero 3: a gathered buffer is copied out into the parameters
-  bool bucket_copies = false;     // zero 0: gradients are copied into buckets, which stay, and back (PyTorch's DDP)
-  bool bucketed_units = false;    // zero 3: gradients leave in buckets of gradient_bucket, not unit by unit
-  bool zero3_overlaps = false;    // zero 3 reduces and gathers beside compute, whatever `overlap` says
-  base::Seconds compiled_launch;  // as `launch`, from graph-compiled code
-  base::Seconds plain_launch;     // as `launch` and `backward_launch`, of modules that nothing wraps; 0: as those
+  bool unit_copies = false;         // zero 3: a gathered buffer is copied out into the parameters
+  bool bucket_copies = false;       // zero 0: gradients are copied into buckets, which stay, and back (PyTorch's DDP)
+  bool bucketed_units = false;      // zero 3: gradients leave in buckets of gradient_bucket, not unit by unit
+  bool zero3_overlaps = false;      // zero 3 reduces and gathers beside compute, whatever `overlap` says
+  base::Seconds compiled_launch;    // as `launch`, from graph-compiled code
+  base::Seconds plain_launch;       // as `launch` and `backward_launch`, of modules that nothing wraps; 0: as those
   base::Seconds
       module_launch;  // the forward of a linear layer or of fused attention, whose backward takes as long; 0: a launch
   base::Seconds module_fetch;   // zero 3 over several ranks: to fetch and let go what a linear layer holds, each pass
