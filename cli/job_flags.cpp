@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <iterator>
+#include <sstream>
 
 #include "cli/joined_names.h"
 #include "cli/path_flags.h"
@@ -116,6 +118,14 @@ config::Value job_tree(const Arguments& args, const config::Catalogue& catalogue
   lay_over(tree, args, kJobFlags);
   check_overridden(tree, args, kJobFlags,
                    [&](const config::Value& its) { config::read_unchecked_job(its, catalogue); });
+  let_dp_follow(tree, catalogue);
+  return tree;
+}
+
+config::Value with_flags(config::Value tree, const std::string& flags, const config::Catalogue& catalogue) {
+  std::istringstream words(flags);
+  const Arguments args = parse({std::istream_iterator<std::string>(words), {}}, {}, with_job_flags({}));
+  lay_over(tree, args, kJobFlags);
   let_dp_follow(tree, catalogue);
   return tree;
 }

@@ -26,6 +26,9 @@ config::Value job_tree(const Arguments&, const config::Catalogue&, std::size_t o
 /// Reads such a tree; a fault of a Job made of flags alone names the flag that mends it.
 spec::Job job_of(const config::Value& tree, const Arguments&, const config::Catalogue&);
 
+/// A Job's tree with such flags laid over it: "--zero 3 --micro-batch 1".
+config::Value with_flags(config::Value tree, const std::string& flags, const config::Catalogue&);
+
 /// The same faults, each of a missing key with the flag that gives it, and what else may.
 base::InputError told_as_flags(const base::InputError&, const std::string& otherwise = ", or name a JOB file");
 

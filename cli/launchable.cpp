@@ -7,11 +7,13 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "cli/job_flags.h"
 #include "core/base/fault.h"
 #include "core/config/launch/framework.h"
 
@@ -30,6 +32,18 @@ std::vector<base::Fault> refused(config::Value tree, const config::Catalogue& ca
   } catch (const base::InputError& error) {
     std::ranges::copy_if(error.faults, std::back_inserter(out),
                          [](const base::Fault& fault) { return fault.field.starts_with("strategy."); });
+  }
+  return out;
+}
+
+/// Of any of the Job's keys.
+std::set<std::string> refused_fields(const config::Value& tree, const config::Catalogue& catalogue,
+                                     const std::string& launcher) {
+  std::set<std::string> out;
+  try {
+    config::launch::export_job(tree, catalogue, launcher);
+  } catch (const base::InputError& error) {
+    for (const base::Fault& fault : error.faults) out.insert(fault.field);
   }
   return out;
 }
@@ -104,6 +118,17 @@ std::function<bool(const result::Choices&)> launchable_alone(const Arguments& ar
   if (!args.has(kLaunchable)) return {};
   const auto filter = std::make_shared<Launchable>(tree, catalogue, framework);
   return [filter](const result::Choices& strategy) { return (*filter)(strategy); };
+}
+
+std::function<bool(const std::string& flags)> sayable_changes(const config::Value& tree,
+                                                              const config::Catalogue& catalogue,
+                                                              const std::string& launcher) {
+  if (launcher.empty()) return {};
+  const std::set<std::string> before = refused_fields(tree, catalogue, launcher);
+  return [&tree, &catalogue, launcher, before](const std::string& flags) {
+    const std::set<std::string> after = refused_fields(with_flags(tree, flags, catalogue), catalogue, launcher);
+    return std::ranges::includes(before, after);
+  };
 }
 
 void refuse_if_none_is_launchable(const result::Search& found, const std::string& launcher) {

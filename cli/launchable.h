@@ -41,6 +41,11 @@ class Launchable {
 std::function<bool(const result::Choices&)> launchable_alone(const Arguments&, const config::Value& tree,
                                                              const config::Catalogue&, const spec::Framework&);
 
+/// Whether the launcher takes what such flags change of a Job as well as the Job itself; empty where none is known.
+/// `tree` and the catalogue outlive it.
+std::function<bool(const std::string& flags)> sayable_changes(const config::Value& tree, const config::Catalogue&,
+                                                              const std::string& launcher);
+
 /// Throws base::InputError where some strategies fit and the launcher can say none.
 void refuse_if_none_is_launchable(const result::Search&, const std::string& launcher);
 

@@ -6,6 +6,7 @@
 #include "cli/exit_code.h"
 #include "cli/html.h"
 #include "cli/job_flags.h"
+#include "cli/launchable.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "core/config/catalogue.h"
@@ -36,10 +37,12 @@ void write_page_of(const spec::Job& job, const sim::Outcome& outcome, std::ostre
 int run_predict(const Arguments& args) {
   const std::string taken = on_stdout(args, {"--json", "--trace", "--html"});
   check_html(args);
-  const spec::Job job = job_from(args, config::Catalogue::find());
+  const config::Catalogue catalogue = config::Catalogue::find();
+  const config::Value tree = job_tree(args, catalogue, 0);
+  const spec::Job job = job_of(tree, args, catalogue);
   const bool every_operator = args.has("--trace") || args.has("--html");
   sim::Outcome outcome = sim::predict(job, every_operator ? sim::Detail::operators : sim::Detail::chains);
-  sim::advise(job, outcome.prediction);
+  sim::advise(job, outcome.prediction, sayable_changes(tree, catalogue, job.framework.launcher));
   write_if_asked(args, "--json", [&] { return reports::json(outcome.prediction); });
   if (args.has("--trace")) {
     write_to(args.get("--trace"), "--trace", [&](std::ostream& out) { reports::write_perfetto(outcome.trace, out); });

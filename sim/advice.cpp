@@ -8,8 +8,8 @@
 
 namespace sim {
 
-void advise(const spec::Job& job, result::Prediction& p) {
-  price_mends(job, p);
+void advise(const spec::Job& job, result::Prediction& p, const MayTell& may) {
+  price_mends(job, p, may);
   if (auto warning = host_bound(job, p)) p.warnings.push_back(std::move(*warning));
 }
 

@@ -7,7 +7,6 @@
 
 #include "core/base/fault.h"
 #include "core/base/parallel.h"
-#include "sim/memory/mends.h"
 #include "sim/predict.h"
 
 namespace sim {
@@ -26,9 +25,9 @@ std::optional<double> step_time_s(spec::Job job) {
 
 }  // namespace
 
-void price_mends(const spec::Job& job, result::Prediction& p) {
+void price_mends(const spec::Job& job, result::Prediction& p, const MayTell& may) {
   if (p.fits) return;
-  const std::vector<FittingChange> changes = fitting_changes(job);
+  const std::vector<FittingChange> changes = fitting_changes(job, may);
   std::vector<std::optional<double>> times(changes.size());
   base::parallel_for(changes.size(), [&](std::size_t i) { times[i] = step_time_s(changes[i].job); });
   std::vector<std::size_t> order;

@@ -37,6 +37,7 @@ void read_reductions(MapReader& map, spec::Framework& framework) {
   map.read("bucketed_units", framework.bucketed_units);
   map.read("zero3_overlaps", framework.zero3_overlaps);
   map.read("accumulates_whole", framework.accumulates_whole);
+  map.read("sums_replicas_last", framework.sums_replicas_last);
   map.read("keeps_pipeline_units", framework.keeps_pipeline_units);
   map.read("ulysses_heads", framework.ulysses_heads);
   map.read("ring_gathers", framework.ring_gathers);
@@ -75,6 +76,7 @@ void read_optimizer(MapReader& map, spec::Framework& framework) {
 void read_model_code(MapReader& map, spec::Framework& framework) {
   map.read("dropout", framework.dropout, 0.0, 0.99);
   map.read("balances_stages", framework.balances_stages);
+  map.read("sequence_parallel", framework.sequence_parallel);
   map.read("experts_follow_tp", framework.experts_follow_tp);
   map.read("router_kernels", framework.router_kernels, 1, 1000);
   map.read("router_gradient_kernels", framework.router_gradient_kernels, 1, 1000);

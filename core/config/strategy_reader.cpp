@@ -25,7 +25,7 @@ void read_capacity(MapReader& map, spec::Strategy& s) {
 
 void read_degrees(MapReader& map, spec::Strategy& s) {
   map.read("tp", s.tp, 1, spec::kMostDegree);
-  map.read("sp", s.sp);
+  s.sp_given = map.read("sp", s.sp);
   map.read("cp", s.cp, 1, spec::kMostDegree);
   map.read("cp_kind", s.cp_kind);
   map.read("cp_balance", s.cp_balance);

@@ -104,7 +104,8 @@ std::int32_t StageBuilder::segment(const Written& w) {
       written_[w] = add(std::move(parts.input));
     }
     if (w.pass == Pass::input_gradient) {
-      const Written rest{Pass::weight_gradient, w.chunk, -1, {}, {.reduces = w.backward.reduces}};
+      const Written rest{
+          Pass::weight_gradient, w.chunk, -1, {}, {.reduces = w.backward.reduces, .sums = w.backward.sums}};
       written_[rest] = add(std::move(parts.weights));
     }
   }
@@ -136,6 +137,7 @@ StageBuilder::Written StageBuilder::next(const Slot& slot, Progress& so_far) con
   w.forward.gathers = forwards && (upkeep_.each_gathers || (first && upkeep_.first_gathers));
   w.forward.first = first && upkeep_.first_differs;
   w.backward.reduces = (slot.pass != Pass::forward && upkeep_.each_reduces) || (last && upkeep_.last_reduces);
+  w.backward.sums = (slot.pass != Pass::forward && upkeep_.each_sums) || (last && w.backward.reduces);
   w.backward.releases = returns && (!upkeep_.keeps || last_returns);
   w.backward.adds = upkeep_.sums_on_host && completes && so_far.completed[back] > 1;
   w.backward.odd = c_.spread_vocab && completes && (chunk.first || chunk.last) && slot.microbatch % 2 == 1;

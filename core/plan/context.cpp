@@ -91,6 +91,8 @@ Context::Context(const spec::Job& j) : job(j), model(j.model), strategy(j.strate
   scatters_gradients = strategy.zero >= 2 && (replicated() || strategy.offload.updates_on_host());
   fully_sharded = strategy.zero == 3 && (replicated() || strategy.offload.fetches_parameters());
   scatters_gradients |= fully_sharded;
+  sums_replicas_last = job.framework.sums_replicas_last && scatters_gradients && strategy.shard > 1 &&
+                       microbatches > 1 && !strategy.offload.updates_on_host();
   if (scatters_gradients) separate_gradients = false;  // a unit's gradients are copied into their reduction instead
   tp_group = group(Axis::tp);
   dp_group = group(Axis::dp);

@@ -77,6 +77,7 @@ struct Context {
   Axis expert_shard_axis;   // the same of the experts' states
   bool scatters_gradients;  // zero 2 and 3: a rank keeps its share of the gradients alone
   bool fully_sharded;       // zero 3: and of the parameters
+  bool sums_replicas_last;  // HSDP: shards of gradients are summed across their groups in the last microbatch alone
 
   /// Whether the feed-forward of this layer (of the model, from 0) is one of experts.
   bool experts_in(int layer) const { return model.moe && layer >= 0 && model.experts_in(layer); }

@@ -50,10 +50,11 @@ void copy_buckets_back(const Context& c, SegmentBuilder& out, const Held& held) 
   if (bytes > 0) out.compute(MemoryBound{MemoryBound::Kind::copy, bytes, bytes, 1}, "bucket copy-out", 1);
 }
 
-GradientBuckets::GradientBuckets(const Context& c, SegmentBuilder& out, bool bucketed)
+GradientBuckets::GradientBuckets(const Context& c, SegmentBuilder& out, bool bucketed, bool sums_replicas)
     : c_(c),
       out_(out),
-      bucket_(bucketed ? bucket_elements(c, c.job.framework.gradient_bucket, c.gradient_element) : 0) {}
+      bucket_(bucketed ? bucket_elements(c, c.job.framework.gradient_bucket, c.gradient_element) : 0),
+      sums_replicas_(sums_replicas) {}
 
 void GradientBuckets::send(Axis axis, std::int64_t parameters) {
   const int ranks = c_.axes[axis].size;
@@ -83,7 +84,7 @@ void GradientBuckets::reduce(Axis axis, std::int64_t parameters) {
     out_.communicate(work, name, Stream::dp, channel, {Stream::compute});
   }
   out_.pad(padded(parameters, ranks) - parameters);
-  reduce_replicas(c_, out_, axis, bytes / ranks, Stream::dp);
+  if (sums_replicas_) reduce_replicas(c_, out_, axis, bytes / ranks, Stream::dp);
   if (c_.scatters_gradients && !c_.overlap_grad_reduce) out_.join(Stream::dp);
 }
 

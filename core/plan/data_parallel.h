@@ -39,7 +39,8 @@ void copy_buckets_back(const Context&, SegmentBuilder&, const Held&);
 /// ranks hold their copies.
 class GradientBuckets {
  public:
-  GradientBuckets(const Context& c, SegmentBuilder& out, bool bucketed = true);
+  /// `sums_replicas`: shards are summed over their replicas behind each reduce-scatter.
+  GradientBuckets(const Context& c, SegmentBuilder& out, bool bucketed = true, bool sums_replicas = true);
   void add(const Held& parameters);         // whose gradients are complete now
   void flush();                             // sends what is left
   void send_whole(const Held& parameters);  // at once, whatever the size of a bucket
@@ -57,6 +58,7 @@ class GradientBuckets {
   SegmentBuilder& out_;
   Bucket dense_{c_.shard_axis}, experts_{c_.expert_shard_axis};
   std::int64_t bucket_;  // parameters; 0: one for all
+  bool sums_replicas_;
 };
 
 /// Gathers `parameters` parameters (of this rank's tensor-parallel share) from the ranks that updated them, in the

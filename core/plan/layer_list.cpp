@@ -38,7 +38,7 @@ class ListBuilder {
   void look_up(SegmentBuilder&);
   void update_tables(SegmentBuilder&);
   std::int32_t forward();
-  std::int32_t backward(bool reduces);
+  std::int32_t backward(bool reduces, bool sums_replicas);
   void end(SegmentBuilder&, bool reduced);
   std::int32_t add(SegmentBuilder& out) {
     plan_.segments.push_back(out.finish());
@@ -136,10 +136,10 @@ std::int32_t ListBuilder::forward() {
   return add(out);
 }
 
-std::int32_t ListBuilder::backward(bool reduces) {
+std::int32_t ListBuilder::backward(bool reduces, bool sums_replicas) {
   SegmentBuilder out(pool_, reduces ? "last backward" : "backward");
   out.phase = Phase::backward;
-  BackwardUnits units(c_, out, out, chunk_, reduces, true);
+  BackwardUnits units(c_, out, out, chunk_, {reduces, sums_replicas, true});
   if (c_.scatters_gradients) reduces = false;  // the units do
   GradientBuckets buckets(c_, out);
   const LayerOperators operators(c_, out);
@@ -203,8 +203,9 @@ Role ListBuilder::build() {
   role.calls.push_back({add(begin), -1, -1});
   const bool reduces = c_.scatters_gradients || (c_.overlap_grad_reduce && c_.axes.ranks > 1);
   const bool each = c_.scatters_gradients && c_.strategy.fsdp.sync_each_microbatch;
-  const std::int32_t forwards = forward(), backwards = backward(each);
-  const std::int32_t last = reduces && !each ? backward(true) : backwards;
+  const bool each_sums = each && !c_.sums_replicas_last;
+  const std::int32_t forwards = forward(), backwards = backward(each, each_sums);
+  const std::int32_t last = reduces && !each_sums ? backward(true, true) : backwards;
   for (int m = 0; m < static_cast<int>(c_.microbatches); ++m) {
     role.calls.push_back({forwards, m, 0});
     role.calls.push_back({m + 1 == static_cast<int>(c_.microbatches) ? last : backwards, m, 0, Pass::backward});

@@ -39,7 +39,10 @@ MemoryBound moves(const Context& c, Kind kind, std::int64_t read, std::int64_t w
 
 }  // namespace
 
-bool pads_values(const Context& c) { return wants_equal_heads(c.attention) && c.value_head_dim < c.head_dim; }
+bool pads_values(const Context& c) {
+  const bool amd = traits_of(c.job.cluster.node.gpu.generation).amd;
+  return wants_equal_heads(c.attention, amd) && c.value_head_dim < c.head_dim;
+}
 
 void LatentAttention::norm(std::int64_t width, std::string_view name, bool backward) {
   const std::int64_t elements = c_.shard_tokens * width;

@@ -180,7 +180,7 @@ Passes::Backward Passes::backward(int index, BackwardKind kind, Weights when) {
   edges_.finish_sends(out);
   weights.adds_gradients = out.adds_gradients = kind.adds;
   BackwardOffload activations(c_, out, chunk);
-  BackwardUnits units(c_, out, split ? weights : out, chunk, kind.reduces, kind.releases);
+  BackwardUnits units(c_, out, split ? weights : out, chunk, {kind.reduces, kind.sums, kind.releases});
   GradientBuckets all(c_, split ? weights : out, has_buckets(c_, stage_, index));
   GradientBuckets* buckets = kind.reduces && !c_.scatters_gradients ? &all : nullptr;  // units reduce theirs themselves
   const bool sent_on = neighbours(stage_, c_.placement.behind(stage_, index));
@@ -193,6 +193,7 @@ Passes::Backward Passes::backward(int index, BackwardKind kind, Weights when) {
   if (chunk.last && chunk.layers > 0) made.head();
   backward_layers(out, chunk, when, activations, units, buckets, made);
   if (chunk.first) {
+    units.embedding();
     embedding_backward(c_, out);
     hold_rows_gradient(c_, out, kind.odd);
     if (buckets) buckets->add({embedding_parameters(c_) - late_table(c_), 0});

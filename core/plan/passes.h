@@ -34,6 +34,7 @@ class Passes {
   /// What sets a backward apart from the others of its chunk.
   struct BackwardKind {
     bool reduces = false;   // gradients are complete behind it
+    bool sums = false;      // and so are the sums over replicas of a shard
     bool releases = false;  // units of parameters are not needed again
     bool adds = false;      // gradients join a sum on the host
     bool odd = false;       // microbatch, of one that meets passes of the vocabulary

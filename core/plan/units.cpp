@@ -121,22 +121,23 @@ void ForwardUnits::head() {
 }
 
 BackwardUnits::BackwardUnits(const Context& c, SegmentBuilder& out, SegmentBuilder& weights, const Chunk& chunk,
-                             bool reduces, bool releases_kept)
+                             Upkeep upkeep)
     : c_(c),
       out_(out),
       weights_(weights),
       chunk_(chunk),
       cut_(c, chunk),
       gathers_(c, out),
-      buckets_(c, weights),
-      reduces_(reduces),
-      releases_kept_(releases_kept),
+      buckets_(c, weights, true, upkeep.sums_replicas),
+      upkeep_(upkeep),
       bucketed_(!c.fully_sharded || c.job.framework.bucketed_units) {
   if (!c.scatters_gradients) return;
   if (c.fully_sharded) {
     for (int i = 0; i < std::min(ahead(c), cut_.count()); ++i) start(cut_.count() - 1 - i, false);
   }
-  hold_gradients(root_gradients());
+  Held root = root_gradients();
+  root.dense -= gradients_of_embedding();
+  hold_gradients(root, makes_gradients());
 }
 
 bool BackwardUnits::needs(int unit) const { return c_.fully_sharded && !cut_.kept(unit); }
@@ -149,9 +150,9 @@ void BackwardUnits::start(int unit, bool behind_compute) {
 SegmentBuilder& BackwardUnits::makes_gradients() { return chunk_.layers > 0 ? weights_ : out_; }
 
 /// Gradients live from their making to their copy into the reduction, unless they stay for the sum (states.h).
-void BackwardUnits::hold_gradients(const Held& held) {
+void BackwardUnits::hold_gradients(const Held& held, SegmentBuilder& pen) {
   if (c_.strategy.fsdp.sync_each_microbatch || c_.microbatches == 1) {
-    makes_gradients().take(Category::gradients, held.total() * made());
+    pen.take(Category::gradients, held.total() * made());
   }
 }
 
@@ -168,6 +169,17 @@ Held BackwardUnits::root_gradients() const {
   return root;
 }
 
+/// Which are made last, but for those of a table that the head or a module of further tokens reads, too.
+std::int64_t BackwardUnits::gradients_of_embedding() const {
+  const bool before = chunk_.last && (c_.model.tied_embeddings || c_.model.mtp > 0);
+  if (!chunk_.first || before) return 0;
+  return embedding_parameters(c_) - late_table(c_);
+}
+
+void BackwardUnits::embedding() {
+  if (c_.scatters_gradients) hold_gradients({gradients_of_embedding(), 0}, out_.weights());
+}
+
 void BackwardUnits::enter(int layer) {
   if (!c_.scatters_gradients || !cut_.closes(layer)) return;
   out_.phase = Phase::backward;
@@ -175,13 +187,13 @@ void BackwardUnits::enter(int layer) {
   if (distance == 0) start(unit, true);
   if (needs(unit)) gathers_.arrive(cut_.held(unit), slot_of(unit));
   if (distance > 0) start(unit - distance, true);
-  hold_gradients(cut_.held(unit));
+  hold_gradients(cut_.held(unit), makes_gradients());
 }
 
 void BackwardUnits::leave(int layer) {
   if (!c_.scatters_gradients || !cut_.opens(layer)) return;
   const int unit = cut_.of(layer);
-  if (c_.fully_sharded && (!cut_.kept(unit) || releases_kept_)) gathers_.release(cut_.held(unit));
+  if (c_.fully_sharded && (!cut_.kept(unit) || upkeep_.releases_kept)) gathers_.release(cut_.held(unit));
 }
 
 void BackwardUnits::complete(int layer) {
@@ -196,13 +208,13 @@ void BackwardUnits::finish() {
   if (!c_.scatters_gradients) return;
   out_.phase = weights_.phase = Phase::backward;
   out_.layer = weights_.layer = -1;
-  if (c_.fully_sharded && releases_kept_) gathers_.release(cut_.root());
+  if (c_.fully_sharded && upkeep_.releases_kept) gathers_.release(cut_.root());
   if (!bucketed_) {
     reduce(root_gradients());
   } else if (chunk_.first) {
     reduce({embedding_parameters(c_) - late_table(c_) + cut_.loose().dense, 0});
   }
-  if (reduces_) buckets_.flush();
+  if (upkeep_.reduces) buckets_.flush();
   let_go();
 }
 
@@ -212,7 +224,7 @@ void BackwardUnits::let_go() {
 }
 
 void BackwardUnits::reduce(const Held& held) {
-  if (!reduces_ || held.total() == 0) return;
+  if (!upkeep_.reduces || held.total() == 0) return;
   weights_.phase = Phase::backward;
   weights_.layer = out_.layer;
   const bool copies = !c_.fused_accumulation;

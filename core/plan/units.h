@@ -60,26 +60,33 @@ class ForwardUnits {
 };
 
 /// Around the layers of a backward, with `weights` the pen of weight gradients that run apart, or the same one. Without
-/// effect below zero 2. `reduces`: gradients are scattered in this one; `releases_kept`: units that stayed gathered go.
+/// effect below zero 2.
 class BackwardUnits {
  public:
-  BackwardUnits(const Context&, SegmentBuilder&, SegmentBuilder& weights, const Chunk&, bool reduces,
-                bool releases_kept);
+  /// What this backward does with gradients and units.
+  struct Upkeep {
+    bool reduces;        // gradients are scattered
+    bool sums_replicas;  // and summed over the replicas of their shards
+    bool releases_kept;  // units that stayed gathered go
+  };
+  BackwardUnits(const Context&, SegmentBuilder&, SegmentBuilder& weights, const Chunk&, Upkeep);
   void enter(int layer_of_chunk);
   void leave(int layer_of_chunk);     // the layer's parameters are not read again
   void complete(int layer_of_chunk);  // its gradients are there
   void head();                        // so are the head's
-  void finish();                      // and the embedding's
+  void embedding();                   // the embedding's come next
+  void finish();                      // all are there
 
  private:
   bool needs(int unit) const;
   void start(int unit, bool behind_compute);
-  void hold_gradients(const Held&);
+  void hold_gradients(const Held&, SegmentBuilder& pen);
   SegmentBuilder& makes_gradients();
   void reduce(const Held&);
   void release_gradients(const Held&);
   void let_go();  // of what the reduction before reads
   Held root_gradients() const;
+  std::int64_t gradients_of_embedding() const;
   std::int64_t made() const { return c_.fused_accumulation ? c_.gradient_element : c_.element; }
 
   const Context& c_;
@@ -88,7 +95,8 @@ class BackwardUnits {
   UnitCut cut_;
   Gathers gathers_;
   GradientBuckets buckets_;
-  bool reduces_, releases_kept_, bucketed_;
+  Upkeep upkeep_;
+  bool bucketed_;
   std::int64_t in_flight_ = 0;         // bytes of the latest unit's reduction
   std::int64_t flying_gradients_ = 0;  // of the latest unit, where they are reduced without a copy
 };

@@ -16,6 +16,7 @@ Upkeep::Upkeep(const Context& c)
       first_gathers(gathers_buckets || keeps),
       each_reduces(c.scatters_gradients && c.strategy.fsdp.sync_each_microbatch),
       last_reduces(reduces_buckets || keeps || (c.scatters_gradients && !each_reduces)),
+      each_sums(each_reduces && !c.sums_replicas_last),
       sums_on_host(each_reduces && c.strategy.offload.updates_on_host()),
       first_differs(first_gathers || casts || c.spread_vocab) {}
 

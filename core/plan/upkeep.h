@@ -15,6 +15,7 @@ struct Upkeep {
   bool casts;            // weights to narrow formats, in the first forward
   bool each_gathers, first_gathers;
   bool each_reduces, last_reduces;
+  bool each_sums;      // shards of gradients over their replicas, not the last backward alone
   bool sums_on_host;   // gradients of all backwards but a chunk's first join those that are there
   bool first_differs;  // the first forward from those behind it
 };

@@ -19,9 +19,11 @@ constexpr bool writes_scores(AttentionKernel kernel) {
   return kernel == AttentionKernel::unfused || kernel == AttentionKernel::fused_softmax;
 }
 
-/// Takes values as wide as keys alone: narrower ones (latent attention) are padded.
-constexpr bool wants_equal_heads(AttentionKernel kernel) {
-  return kernel == AttentionKernel::flash1 || kernel == AttentionKernel::flash2;
+/// Takes values as wide as keys alone: narrower ones (latent attention) are padded. On `amd` GPUs flash2 stands for the
+/// kernels of Composable Kernel and AITER, which take either width (ROCm/TransformerEngine fused_attn_ck.cpp,
+/// is_ck_backend_supported, 2026).
+constexpr bool wants_equal_heads(AttentionKernel kernel, bool amd) {
+  return !amd && (kernel == AttentionKernel::flash1 || kernel == AttentionKernel::flash2);
 }
 
 }  // namespace spec

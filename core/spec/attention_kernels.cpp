@@ -45,7 +45,8 @@ const Gpu* gpu_without(AttentionKernel kernel, const Job& job) {
 }
 
 bool attention_is_usual(AttentionKernel kernel, const Job& job) {
-  return !job.model.mla || job.framework.pads_latent_values || !wants_equal_heads(kernel);
+  const bool amd = traits_of(job.cluster.node.gpu.generation).amd;
+  return !job.model.mla || job.framework.pads_latent_values || !wants_equal_heads(kernel, amd);
 }
 
 AttentionKernel best_attention(const Job& job) {

@@ -109,6 +109,8 @@ inline constexpr auto kNamesOf<Fabric::Kind> = spelt("single_switch", "rail_opti
 struct NodeGroup {
   Node node;
   int nodes = 1;
+  double pace =
+      0;  // work a second of one of its GPUs, on a scale of all groups; 0: not known, their peaks stand for it
 };
 
 struct Cluster {

@@ -68,6 +68,7 @@ struct Framework {
   bool wide_adapters = false;  // beside a 16-bit base adapters with fp32 masters are in fp32 and run under autocast
   bool fp8_parameters =
       false;  // Training::fp8_parameters where the job is silent, under mxfp8 and fp8 of one scale a tensor
+  bool sequence_parallel = false;                         // Strategy::sp where the job is silent
   bool experts_follow_tp = false;                         // etp left out, experts are cut by tp as the dense layers are
   int router_kernels = 1, router_gradient_kernels = 1;    // behind the router's matmul and before its gradients
   int router_launches = 0, router_gradient_launches = 0;  // with what counts its tokens; 0: one a kernel
@@ -110,6 +111,7 @@ struct Framework {
   int optimizer_workspace = 0;        // bytes a parameter that the optimizer's step takes for itself
   bool keeps_stage_outputs = false;   // what a stage sent on stays until its gradient has been used
   bool accumulates_whole = false;     // zero 2, 3: gradients stay whole until the last microbatch, with pp or without
+  bool sums_replicas_last = false;    // HSDP, zero 2 and 3: across groups of shards in the last microbatch alone
   bool keeps_pipeline_units = false;  // with pp Fsdp's sync_each_microbatch (zero 2, 3) and reshard (3) are off
   bool stream_pools = false;          // gathers are allocated on a stream of their own, whose memory others cannot use
   bool records_streams = false;       // what a collective reads or writes is freed when the device has passed it

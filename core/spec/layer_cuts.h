@@ -42,7 +42,8 @@ enum class LayerCut { by_work, light_front };
 /// `paces`: how fast each stage's GPUs are, by_work alone; empty: all alike.
 std::vector<int> uneven_layers(const Model&, const Strategy&, LayerCut, std::vector<double> paces = {});
 
-/// The same of a Job, on a mixed cluster by how fast each stage's slowest GPUs are. REQUIRES: pp, vpp >= 1.
+/// The same of a Job, on a mixed cluster by how fast each stage's slowest GPUs are (NodeGroup::pace, or their peaks).
+/// REQUIRES: pp, vpp >= 1.
 std::vector<int> cut_of(const Job&, LayerCut);
 
 /// Whether the framework cuts the layers where the Job does not say how, also where they do not divide.

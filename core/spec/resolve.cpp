@@ -71,6 +71,18 @@ int placed_domain(const Cluster& cluster) {
   return node.nvlink.domain;
 }
 
+/// What every trainer with the framework does, or with experts, which take each token from one rank alone.
+void fill_sequence_parallel(Job& job, Filler& of_framework) {
+  Strategy& s = job.strategy;
+  const bool divides = job.training.sequence % (std::int64_t{s.tp} * s.cp) == 0;
+  if (s.sp || s.sp_given || s.tp == 1 || job.training.mode == Mode::decode || job.model.is_list() || !divides) return;
+  s.sp = job.framework.sequence_parallel || job.model.moe;
+  if (!s.sp) return;
+  of_framework.tell("sp", "true",
+                    job.framework.sequence_parallel ? "default of " + job.framework.name + " with tp above 1"
+                                                    : "with tp above 1 experts take each token from one rank");
+}
+
 /// dp, chunks a stage, expert tensor parallel.
 void fill_degrees(Job& job, Filler& of_framework) {
   Strategy& s = job.strategy;
@@ -190,6 +202,7 @@ void pad_vocabulary(Job& job, Filler& filler) {
 Job resolve(Job job) {
   job.stated = stated_parts(job);
   Filler of_framework(job, "default of " + job.framework.name);
+  fill_sequence_parallel(job, of_framework);
   fill_degrees(job, of_framework);
   balance_stages(job, of_framework);
   fill_attention(job, of_framework);

@@ -105,7 +105,10 @@ void set_value(SearchKey key, SearchValue value, Job& job) {
   Strategy& s = job.strategy;
   switch (key) {
     case SearchKey::tp: s.tp = value; break;
-    case SearchKey::sp: s.sp = value != 0; break;
+    case SearchKey::sp:
+      s.sp = value != 0;
+      s.sp_given = true;
+      break;
     case SearchKey::cp: s.cp = value; break;
     case SearchKey::cp_kind: s.cp_kind = static_cast<CpKind>(value); break;
     case SearchKey::pp: s.pp = value; break;

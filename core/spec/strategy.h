@@ -116,7 +116,8 @@ struct Fsdp {
 
 struct Strategy {
   int tp = 1;
-  bool sp = false;  // Megatron sequence parallel; without effect at tp 1
+  bool sp = false;        // Megatron sequence parallel; without effect at tp 1
+  bool sp_given = false;  // otherwise resolve() may choose
   int cp = 1;
   CpKind cp_kind = CpKind::ring;
   CpBalance cp_balance = CpBalance::zigzag;

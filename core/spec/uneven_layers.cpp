@@ -153,6 +153,11 @@ class Cutter {
   std::vector<int> stage_of_;  // of each chunk
 };
 
+double peak_for(const Training& t, const Gpu& gpu) {
+  const double narrow = gpu.peak_of(t.precision).si();
+  return narrow > 0 ? narrow : gpu.peak_of(Dtype::bf16).si();
+}
+
 /// Ranks fill the groups of a mixed cluster in their order: stages one behind the other where pp is the slowest axis.
 std::vector<double> paces_of(const Job& job) {
   const auto order = parse_rank_order(job.strategy.rank_order);
@@ -162,8 +167,7 @@ std::vector<double> paces_of(const Job& job) {
   std::int64_t begin = 0;
   for (const NodeGroup& group : job.cluster.groups) {
     const std::int64_t end = begin + std::int64_t{group.nodes} * group.node.gpus, each = gpus / stages;
-    const double narrow = group.node.gpu.peak_of(job.training.precision).si();
-    const double pace = narrow > 0 ? narrow : group.node.gpu.peak_of(Dtype::bf16).si();
+    const double pace = group.pace > 0 ? group.pace : peak_for(job.training, group.node.gpu);
     for (std::int64_t s = begin / each; s * each < end; ++s) {
       double& slowest = out[static_cast<std::size_t>(s)];
       slowest = std::min(slowest, pace);

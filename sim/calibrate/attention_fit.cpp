@@ -21,8 +21,7 @@ struct ToldByAttention {
   std::set<std::int64_t> lengths, backward_lengths;
   std::set<bool> masks;
 
-  ToldByAttention(const MeasuredRows& rows, spec::AttentionKernel kernel) {
-    const bool pads = wants_equal_heads(kernel);
+  ToldByAttention(const MeasuredRows& rows, bool pads) {
     for (const config::MeasuredKernel* row : rows) {
       const AttentionRow& s = attention_of(*row);
       backward |= s.passes == AttentionRow::Passes::backward;
@@ -111,7 +110,8 @@ base::Seconds fit_attention(Device& device, spec::AttentionKernel kernel, const 
     fit_low_precision(device, curve, rows);
     return {};
   }
-  const ToldByAttention told(rows, kernel);
+  const bool amd = traits_of(device.gpu.generation).amd;
+  const ToldByAttention told(rows, wants_equal_heads(kernel, amd));
   const bool ratio_kept = !curve.backward_measured && curve.forward > 0;
   const double ratio = ratio_kept ? curve.backward / curve.forward : 0;
   const std::vector<AttentionKnob> knobs = knobs_of(told, ratio_kept);

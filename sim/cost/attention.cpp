@@ -36,15 +36,16 @@ bool leaves_tensor_cores_idle(const Device& device, const spec::AttentionCurve& 
 }
 
 /// As the kernel computes it: FlashAttention 1 and 2 take values as wide as queries, narrower ones are padded.
-double value_dim(const plan::Attention& w) {
-  return wants_equal_heads(w.kernel) && !w.values_in_keys ? std::max(w.head_dim, w.value_dim()) : w.value_dim();
+double value_dim(const plan::Attention& w, const Device& device) {
+  const bool pads = wants_equal_heads(w.kernel, traits_of(device.gpu.generation).amd) && !w.values_in_keys;
+  return pads ? std::max(w.head_dim, w.value_dim()) : w.value_dim();
 }
 
 /// Bytes of q, k, v and o in the dtype of the work; backward reads them and moves their gradients.
-double moved_bytes(const plan::Attention& w) {
+double moved_bytes(const plan::Attention& w, const Device& device) {
   const double element = spec::bytes_of(w.dtype);
   const double cached = w.kv_element > 0 ? static_cast<double>(w.kv_element) : element;
-  const double width = w.head_dim + value_dim(w), read = w.values_in_keys ? w.head_dim : width;
+  const double width = w.head_dim + value_dim(w, device), read = w.values_in_keys ? w.head_dim : width;
   const double row = static_cast<double>(w.q_len) * w.heads * element * width +
                      static_cast<double>(w.kv_len) * w.kv_heads * cached * read;
   return row * static_cast<double>(w.batch) * (w.backward ? 2 : 1);
@@ -72,7 +73,7 @@ Price price_attention(const plan::Attention& w, const Device& device) {
   const double kv = static_cast<double>(w.document > 0 ? std::min(w.document, w.kv_len) : w.kv_len);
   // FLOPs of a pair in one head: two matmuls forward, of which one is as wide as the values; five backward, of which
   // two.
-  const double keys = w.head_dim, values = value_dim(w);
+  const double keys = w.head_dim, values = value_dim(w, device);
   const double of_pair = w.backward ? 6 * keys + 4 * values : 2 * keys + 2 * values;
   const double seen_pairs = plan::pairs_of(w);
   if (seen_pairs * of_pair <= 0) return {curve.overhead, curve.from.residual};
@@ -92,7 +93,8 @@ Price price_attention(const plan::Attention& w, const Device& device) {
   const double bandwidth = copy.efficiency * device.gpu.hbm.si();
   const double gathered = gathered_beyond_l2(w, device) / bandwidth;  // which math waits for
 
-  const base::Seconds busy(std::max(math + gathered, moved_bytes(w) / bandwidth) * (w.dropout ? curve.dropout : 1));
+  const base::Seconds busy(std::max(math + gathered, moved_bytes(w, device) / bandwidth) *
+                           (w.dropout ? curve.dropout : 1));
   const bool guessed = narrow && !curve.low_precision_measured;
   const double residual = guessed ? std::max(curve.from.residual, kResidualOfAnotherCard) : curve.from.residual;
   return {curve.overhead * (w.backward ? 2 : 1) + busy, residual};

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,12 +16,15 @@ struct FittingChange {
   spec::Job job;      // so changed, resolved
 };
 
+/// Whether a change may be told, by its flags. Empty: each may.
+using MayTell = std::function<bool(const std::string& flags)>;
+
 /// At most four changes of the job that make it fit. Single ones, those first that usually cost least time
 /// (sim/mend_prices.h has their times); those that leave hardly any room (tight.h) where none leaves more. Where none
 /// does alone, or none but another cut over the ranks, as many together as it takes of those that trade time for
 /// memory, then with parameters sharded; where nothing else fits, with states on the host. Each is planned and
 /// measured, none is guessed. Empty when nothing helps. REQUIRES: resolved.
-std::vector<FittingChange> fitting_changes(const spec::Job&);
+std::vector<FittingChange> fitting_changes(const spec::Job&, const MayTell& = {});
 
 /// Their flags alone.
 std::vector<std::string> changes_that_fit(const spec::Job&);

@@ -7,6 +7,7 @@
 #include "core/plan/block.h"
 #include "core/plan/data_parallel.h"
 #include "core/plan/layer_copies.h"
+#include "core/plan/mla.h"
 #include "core/plan/states.h"
 #include "core/plan/unit_cut.h"
 #include "sim/search/chunk_passes.h"
@@ -68,7 +69,7 @@ void append(std::vector<std::int64_t>& key, const plan::GroupShape& g) {
 /// Fused kernels keep the same, but for those that want values padded to the width of keys (core/plan/mla.h).
 std::int64_t memory_class(const plan::Context& c) {
   if (!c.fused_attention()) return 2 + static_cast<int>(c.attention);
-  return c.model.mla && wants_equal_heads(c.attention) ? 1 : 0;
+  return c.model.mla && pads_values(c) ? 1 : 0;
 }
 
 /// All that the memory of a pass in the middle of a step depends on besides its chunk.

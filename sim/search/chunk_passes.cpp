@@ -70,7 +70,9 @@ struct Usual {
   plan::Upkeep upkeep;
   bool split;  // weight gradients run apart
   Passes::ForwardKind forward() const { return {.gathers = upkeep.each_gathers}; }
-  Passes::BackwardKind backward() const { return {.reduces = upkeep.each_reduces, .releases = !upkeep.keeps}; }
+  Passes::BackwardKind backward() const {
+    return {.reduces = upkeep.each_reduces, .sums = upkeep.each_sums, .releases = !upkeep.keeps};
+  }
   Weights weights() const { return split ? Weights::apart : Weights::at_once; }
 };
 
@@ -219,7 +221,8 @@ double first_and_last(const plan::Context& c, int stage, const std::vector<plan:
     plan.segments.push_back(passes.forward(v, first));
   }
   for (int v = c.vpp - 1; v >= 0; --v) {
-    Passes::Backward parts = passes.backward(v, {.reduces = reduces, .releases = true}, usual.weights());
+    Passes::Backward parts =
+        passes.backward(v, {.reduces = reduces, .sums = reduces, .releases = true}, usual.weights());
     plan.segments.push_back(std::move(parts.input));
     if (usual.split) plan.segments.push_back(std::move(parts.weights));
   }

@@ -19,6 +19,7 @@
 #include "sim/search/answer.h"
 #include "sim/search/choices.h"
 #include "sim/search/findings.h"
+#include "sim/search/group_paces.h"
 #include "sim/search/leaders.h"
 #include "sim/search/more_nodes.h"
 #include "sim/search/nearest.h"
@@ -291,7 +292,10 @@ void Searcher::throw_why_none_is_sound() {
 }  // namespace
 
 result::Search search(const spec::Job& base, const spec::SearchSpace& space, const SearchOptions& options) {
-  return Searcher(base, space, options).run();
+  if (!base.cluster.mixed()) return Searcher(base, space, options).run();
+  spec::Job paced = base;
+  tell_paces(paced);
+  return Searcher(paced, space, options).run();
 }
 
 }  // namespace sim

@@ -99,6 +99,26 @@ TEST(Predict, WhatMakesItFitCanBeTypedAsItIsTold) {
   }
 }
 
+TEST(Predict, WhatMakesItFitIsWhatTheFrameworkCanSay) {
+  // accelerate's FSDP has no tensor parallel ranks and no stages; Megatron has both.
+  const auto mends = [](const std::string& framework) {
+    return json::parse(forerun("predict --model llama3-8b --node dgx-h100 --sequence 32768 --global-batch 8 --zero 0 "
+                               "--recompute full --framework " +
+                               framework + " --json -")
+                           .out)["mends"];
+  };
+  const auto cuts = [](const json& all) {
+    return std::ranges::count_if(all, [](const json& mend) {
+      const auto flags = mend.get<std::string>();
+      return flags.starts_with("--tp") || flags.starts_with("--pp");
+    });
+  };
+  const json megatron = mends("megatron"), transformers = mends("transformers");
+  EXPECT_GT(cuts(megatron), 0) << megatron;
+  EXPECT_EQ(cuts(transformers), 0) << transformers;
+  EXPECT_FALSE(transformers.empty());
+}
+
 TEST(Predict, WhatMakesItFitIsToldWithItsStepTimeTheShortestFirst) {
   // 8.03e9 parameters: 128 GB of parameters, gradients and states, of which zero 2 leaves an eighth of 14 of 16 bytes.
   const std::string job = "predict --model llama3-8b --node dgx-h100 --sequence 8192 --global-batch 64 ";

@@ -117,6 +117,7 @@ inline spec::Job draft(const Cut& cut = {}) {
   s.framework = "none";
   s.tp = cut.tp;
   s.sp = cut.sp;
+  s.sp_given = true;
   s.pp = cut.pp;
   s.vpp = cut.vpp;
   s.dp = cut.dp;

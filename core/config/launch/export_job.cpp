@@ -28,6 +28,7 @@ spec::Model plain_model(const spec::Model& like) {
 Settings usual_settings(spec::Job job) {
   const spec::Strategy& cut = job.strategy;
   spec::Strategy s;
+  s.sp_given = true;
   std::tie(s.tp, s.sp, s.cp, s.pp, s.vpp, s.schedule) = std::tie(cut.tp, cut.sp, cut.cp, cut.pp, cut.vpp, cut.schedule);
   std::tie(s.dp, s.zero, s.ep, s.compile, s.framework) = std::tie(cut.dp, cut.zero, cut.ep, cut.compile, cut.framework);
   const spec::Training& given = job.training;

@@ -87,12 +87,14 @@ void place(Export& e, const std::array<Axis, 5>& axes) {
   }
 }
 
-/// Weights that are not cut by tensor parallel ranks are sharded over fsdp, context and expert ranks alike.
+/// Weights that are not cut by tensor parallel ranks are sharded over fsdp, context and expert ranks alike. Beside a
+/// refused pp there is no mesh to tell.
 void write_mesh(Export& e) {
   const spec::Strategy& s = e.job.strategy;
   for (const char* key :
        {"strategy.tp", "strategy.cp", "strategy.ep", "strategy.dp", "strategy.zero", "strategy.shard"})
     e.keys.take(key);
+  if (s.pp > 1) return;
   const int ranks = s.data() * s.cp, others = s.cp * s.ep;
   if (s.zero == 2)
     return e.refuse("strategy.zero", "'2': it shards optimizer states alone (zero 1) or all of the state (zero 3)",
@@ -142,7 +144,7 @@ void write_attention(Export& e) {
 
 void write(Export& e) {
   write_model(e);
-  if (e.job.strategy.pp == 1) write_mesh(e);
+  write_mesh(e);
   write_batch(e);
   write_attention(e);
   if (e.job.model.moe) e.options.set("megablox", "false");  // kernels of TPUs

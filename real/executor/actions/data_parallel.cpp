@@ -1,5 +1,7 @@
 // real/executor/actions/data_parallel.cpp -- gradients reduced over the ranks that hold copies, parameters gathered
 // from the ranks that own them: DDP, zero 1, 2, 3, and their groups of HSDP. SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "real/executor/actions.h"
 #include "real/executor/actions/fp8_weights.h"
 #include "real/executor/flat_order.h"
@@ -61,6 +63,26 @@ void add_shards(Task& task, const std::vector<Parameter*>& carried, int ranks, c
   task.rank.summed = carried;
 }
 
+/// Whether the all-reduce over the copies of a shard comes before another reduction, not in a later microbatch.
+bool summed_next(const Task& task) {
+  const auto& operators = task.rank.plan.segments[task.call.segment].operators;
+  const auto next = std::find_if(operators.begin() + task.rank.order.now().by.at + 1, operators.end(), [](auto& op) {
+    return op.stream == plan::Stream::replicate || op.stream == plan::Stream::dp;
+  });
+  return next != operators.end() && next->stream == plan::Stream::replicate;
+}
+
+/// Where shards are summed over their copies in the last microbatch alone: what earlier ones left joins that sum.
+void take_reduced(Task& task, const std::vector<Parameter*>& carried, int ranks, const Tensor& shards) {
+  std::int64_t at = 0;
+  for (Parameter* p : carried) {
+    const Tensor before = task.write(p->reduced, p->name);
+    task.backend.add(before, shards.part(at, p->owned.length));
+    task.backend.fill(before, 0);
+    at += p->share(ranks);
+  }
+}
+
 /// What the owned range of each parameter gets, added to what earlier microbatches left there. Under HSDP the
 /// all-reduce behind it does that.
 void reduce_scatter(Task& task) {
@@ -72,7 +94,8 @@ void reduce_scatter(Task& task) {
   const Tensor mine = task.backend.allocate(share, of_gradients(task));
   pack(task.backend, carried, ranks, packed, [&](Parameter& p) { return gradient_of(task, p); });
   task.backend.reduce_scatter(task.group(), packed, mine);
-  if (replicated(task, axis)) {
+  if (replicated(task, axis) && summed_next(task)) {
+    if (task.c.sums_replicas_last) take_reduced(task, carried, ranks, mine);
     task.rank.scattered.parameters = carried;
     task.set(task.rank.scattered.shards, mine);
   } else {

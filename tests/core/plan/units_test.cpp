@@ -119,6 +119,16 @@ TEST(Units, OfAHybridStayInsideTheShardGroupAndSumAcross) {
   });
 }
 
+TEST(Units, OfAHybridSumAcrossInTheLastMicrobatchWhereTheFrameworkDoes) {
+  // 3 microbatches: each scatters inside its group of 8, and the last one alone sums the shards, 1/8 of it, across.
+  spec::Job j = job(16, 3);
+  j.strategy.shard = 8;
+  j.framework.sums_replicas_last = true;
+  const plan::Plan p = plan::build(j);
+  const std::int64_t across = walk::collective_bytes(p, p.roles[0], "gradient shard all-reduce");
+  EXPECT_EQ(walk::collective_bytes(p, p.roles[0], "gradient reduce-scatter"), 3 * 8 * across);
+}
+
 /// Whether compute of every layer finds its parameters, and whether a layer's gather may fly beside the compute of the
 /// one before.
 struct Order {
@@ -195,19 +205,27 @@ TEST(Units, AreReducedBesideTheNextUnitsComputeWithACopyOfTheirGradientsOrWithou
 }
 
 TEST(Units, HoldTheGradientsThatFlyAndThoseBeingMade) {
-  // 4 layers, bf16 gradients made in place: the root's from the begin of the backward, a block's being made, the block
-  // before's that its reduction reads; the first block's and the root's at the end.
-  spec::Job j = job(2, 1);
-  j.strategy.fused_kernels.grad_accumulation = true;
-  const Sizes s = sizes(j);
-  const plan::Plan p = plan::build(j);
-  std::int64_t level = 0, most = 0;
-  for (const plan::Call& call : p.roles[0].calls) {
-    for (const plan::MemoryChange& change : p.segments[call.segment].memory) {
-      if (change.category == plan::Category::gradients) most = std::max(most, level += change.bytes);
+  // 4 layers, bf16 gradients made in place: the head's from the begin of the backward to its end, a block's being made,
+  // the block before's that its reduction reads; at the end the embedding's beside the first block's. A table that is
+  // both has its gradients from the begin, and there are as many in all.
+  for (const bool tied : {false, true}) {
+    spec::Job j = job(2, 1);
+    j.strategy.fused_kernels.grad_accumulation = true;
+    j.model.tied_embeddings = tied;
+    const Sizes s = sizes(j);
+    const std::int64_t head = plan::head_parameters(plan::Context(j)), early = tied ? s.root : head;
+    const plan::Plan p = plan::build(j);
+    std::int64_t level = 0, most = 0, at_first_block = 0;
+    for (const plan::Call& call : p.roles[0].calls) {
+      for (const plan::MemoryChange& change : p.segments[call.segment].memory) {
+        if (change.category != plan::Category::gradients) continue;
+        most = std::max(most, level += change.bytes);
+        if (level == 2 * (early + 2 * s.layer)) ++at_first_block;
+      }
     }
+    EXPECT_EQ(at_first_block, 3) << tied;  // blocks 2, 1 and 0, each beside the one before
+    EXPECT_EQ(most, tied ? 2 * (s.root + 2 * s.layer) : std::max(2 * (s.root + s.layer), 2 * (early + 2 * s.layer)));
   }
-  EXPECT_EQ(most, 2 * (s.root + 2 * s.layer));
 }
 
 TEST(Units, AreGatheredBesideTheUnitBefore) {

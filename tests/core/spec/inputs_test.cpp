@@ -204,6 +204,8 @@ TEST(Inputs, NameEveryRateOfTheFramework) {
                                                "keeps_gathered",
                                                "keeps_blocking_gathers",
                                                "copies_sequence",
+                                               "sequence_parallel",
+                                               "sums_replicas_last",
                                                "stops_recompute",
                                                "shards_by_dtensor",
                                                "expands_kv",

@@ -39,6 +39,28 @@ TEST(Resolve, WhatWasWrittenStaysAndIsNotToldAgain) {
   }
 }
 
+TEST(Resolve, TheSequenceIsCutWhereTheFrameworkOrExpertsDemandItAndTheJobSaysNothing) {
+  const auto sp = [](auto change) {
+    Job job = small_job();
+    job.strategy.tp = 2;
+    change(job);
+    return resolve(job).strategy.sp;
+  };
+  const auto always = [](Job& j) { j.framework.sequence_parallel = true; };
+  const auto experts = [](Job& j) { j.model.moe = Moe{.experts = 8, .top_k = 2, .ffn = 64}; };
+  EXPECT_FALSE(sp([](Job&) {}));
+  EXPECT_TRUE(sp(always));
+  EXPECT_TRUE(sp(experts));
+  EXPECT_FALSE(sp([&](Job& j) { always(j), j.strategy.tp = 1; }));
+  EXPECT_FALSE(sp([&](Job& j) { always(j), j.strategy.sp_given = true; }));  // sp: false was written
+  EXPECT_FALSE(sp([&](Job& j) { always(j), j.training.mode = Mode::decode; }));
+  EXPECT_FALSE(sp([&](Job& j) { always(j), j.training.sequence = 1023; }));  // no half of it
+  Job job = small_job();
+  job.strategy.tp = 2;
+  always(job);
+  EXPECT_TRUE(assumed(resolve(job), "sp: true (default of megatron with tp above 1)"));
+}
+
 TEST(Resolve, ExpertsAreCutByTpWhereTheFrameworkDoesSoAndTheJobSaysNothing) {
   const auto etp = [](bool follows, bool given, int ep, int ffn, int dp = 2) {
     Job job = small_job();

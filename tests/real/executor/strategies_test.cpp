@@ -10,6 +10,7 @@ using spec::Schedule;
 using Kind = spec::Recompute::Kind;
 
 using tiny::barrier;
+using tiny::both;
 using tiny::Case;
 using tiny::context;
 using tiny::expect_the_same;
@@ -145,6 +146,7 @@ TEST(Strategies, SeparateMatmulsAndGradients) {
 
 TEST(Strategies, DataParallel) {
   const auto all_reduced = [](spec::Job& j) { j.framework.all_reduces_shards = true; };
+  const auto last = [](spec::Job& j) { j.framework.sums_replicas_last = true; };
   expect_the_same(kAll,
                   {{"ddp", {.dp = 2}},
                    {"ddp beside compute", {.dp = 4}, overlap(true, false)},
@@ -161,7 +163,9 @@ TEST(Strategies, DataParallel) {
                    {"zero 3 reduced once",
                     {.dp = 2, .zero = 3},
                     [](spec::Job& j) { j.strategy.fsdp.sync_each_microbatch = false; }},
-                   {"hsdp", {.dp = 4, .zero = 3}, shard(2)}});
+                   {"hsdp", {.dp = 4, .zero = 3}, shard(2)},
+                   {"hsdp, sums last", {.dp = 4, .zero = 3}, both(shard(2), last)},
+                   {"zero 2 in groups, sums last", {.dp = 4, .zero = 2}, both(shard(2), last)}});
 }
 
 TEST(Strategies, SmallBuckets) {
@@ -300,6 +304,7 @@ TEST(Strategies, ShardsUnderSchedulesThatSplitTheBackward) {
       j.strategy.shard = shard;
     };
   };
+  const auto sums_last = [](spec::Job& j) { j.framework.sums_replicas_last = true; };
   const auto copied = [](bool bucketed) {
     return [=](spec::Job& j) {
       barrier(j);
@@ -321,6 +326,7 @@ TEST(Strategies, ShardsUnderSchedulesThatSplitTheBackward) {
        {"zb-v, zero 2", {.pp = 2, .dp = 2, .zero = 2, .schedule = zb_v}, copied(false)},
        {"zb-v, zero 3", {.tp = 2, .sp = true, .pp = 2, .dp = 2, .zero = 3, .schedule = zb_v}, fsdp({.unit = 2})},
        {"zb-v, hsdp", {.pp = 2, .dp = 4, .zero = 3, .schedule = zb_v}, fsdp({.prefetch = 0}, 2)},
+       {"zb-v, hsdp, sums last", {.pp = 2, .dp = 4, .zero = 3, .schedule = zb_v}, both(fsdp({}, 2), sums_last)},
        {"zb-v, zero 2 as torchtitan has it",
         {.pp = 2, .dp = 2, .zero = 2, .schedule = zb_v},
         fsdp({.sync_each_microbatch = false})},
@@ -335,6 +341,9 @@ TEST(Strategies, ShardsUnderSchedulesThatSplitTheBackward) {
        {"dualpipe, zero 2", {.pp = 2, .dp = 2, .zero = 2, .schedule = dualpipe}},
        {"dualpipe, zero 3", {.pp = 2, .dp = 2, .zero = 3, .schedule = dualpipe}, fsdp({.unit = 2})},
        {"dualpipe, hsdp", {.pp = 2, .dp = 4, .zero = 3, .schedule = dualpipe}, batch_of_16(fsdp({.prefetch = 8}, 2))},
+       {"dualpipe, hsdp, sums last",
+        {.pp = 2, .dp = 4, .zero = 3, .schedule = dualpipe},
+        batch_of_16(both(fsdp({}, 2), sums_last))},
        {"dualpipe, kept",
         {.pp = 2, .dp = 2, .zero = 3, .schedule = dualpipe},
         fsdp({.reshard = false, .sync_each_microbatch = false})}});

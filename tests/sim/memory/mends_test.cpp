@@ -127,10 +127,27 @@ TEST(Mends, LongSequencesAreCutOverContextParallelRanks) {
 TEST(Mends, WiderTensorParallelismComesWithSequenceParallelismWhereThatFits) {
   const std::vector<std::string> advice = sim::changes_that_fit(short_of_memory(
       toy::job({.dp = 8, .zero = 3, .recompute = {Recompute::Kind::full}}, [](spec::Job& j) { j.model.layers = 32; }),
-      0.8));
+      0.9));
   const auto tensor = std::ranges::find_if(advice, [](const auto& flags) { return flags.starts_with("--tp"); });
-  ASSERT_NE(tensor, advice.end());
+  ASSERT_NE(tensor, advice.end()) << testing::PrintToString(advice);
   EXPECT_NE(tensor->find(" --sp --dp "), std::string::npos) << *tensor;
+}
+
+TEST(Mends, WhatMayNotBeToldMakesRoomForOthers) {
+  const spec::Job job = short_of_memory(toy::job({.dp = 8}, [](spec::Job& j) { j.model.layers = 32; }), 0.5);
+  const auto starts = [](const std::string& flags) { return flags.starts_with("--zero"); };
+  const std::vector<std::string> all = sim::changes_that_fit(job);
+  EXPECT_GT(std::ranges::count_if(all, starts), 0);
+  std::vector<std::string> rest;
+  for (const sim::FittingChange& change :
+       sim::fitting_changes(job, [&](const std::string& flags) { return flags.find("--zero") == flags.npos; })) {
+    rest.push_back(change.flags);
+  }
+  EXPECT_FALSE(rest.empty());  // other cuts
+  for (const std::string& flags : rest) {
+    EXPECT_EQ(flags.find("--zero"), flags.npos) << flags;
+    EXPECT_TRUE(fits(advised(job, flags))) << flags;
+  }
 }
 
 TEST(Mends, GradientsThatStayWholeAreShardedBehindEachMicrobatch) {

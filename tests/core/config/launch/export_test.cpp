@@ -121,6 +121,14 @@ TEST(ExportedJob, WhatMaxtextWouldRefuseIsNotWritten) {
       std::string::npos);
 }
 
+TEST(ExportedJob, MaxtextRefusesAPipelineAndNothingBesideIt) {
+  const std::string told = refusal(job("tp: 2, pp: 2, zero: 3, framework: jax"), "maxtext");
+  EXPECT_NE(told.find("strategy.pp: MaxText cannot say '2'"), std::string::npos) << told;
+  for (const char* key : {"strategy.tp", "strategy.dp", "strategy.zero"}) {
+    EXPECT_EQ(told.find(key), std::string::npos) << told;
+  }
+}
+
 TEST(ExportedJob, SlurmWrapsTheFrameworkOfTheJob) {
   testing_support::expect_golden("launch_slurm.txt",
                                  text_of(export_job(job("zero: 3, framework: torchtitan"), catalogue(), "slurm")));
@@ -201,11 +209,13 @@ TEST(ExportedJob, HowAStepIsRunIsLeftToTheFrameworkWhereNobodyWroteIt) {
 }
 
 TEST(ExportedJob, ADefaultThatMakesItAnotherRunIsRefusedAsOne) {
-  // torchtitan's tensor parallelism cuts the norms by sequence, a Job's does not unless it says so.
+  // torchtitan's tensor parallelism cuts the norms by sequence, and so does its profile, unless it was changed.
+  const std::string before = "tp: 2, zero: 3, framework: ";
+  EXPECT_TRUE(refusal(job(before + "torchtitan", "llama3.1-8b"), "torchtitan").starts_with("written:"));
   EXPECT_EQ(
-      refusal(job("tp: 2, zero: 3", "llama3.1-8b"), "torchtitan"),
+      refusal(job(before + "{base: torchtitan, sequence_parallel: false}", "llama3.1-8b"), "torchtitan"),
       "job.yaml:4:11: error: strategy.sp: torchtitan cannot say 'false': its tensor parallelism cuts the norms by "
-      "sequence; not written, so the default of torchtitan\n  mend: write strategy.sp: true");
+      "sequence; not written, so the default of torchtitan (changed)\n  mend: write strategy.sp: true");
 }
 
 TEST(ExportedJob, APartOfARefusedKeyIsNotToldBesideIt) {

@@ -41,8 +41,8 @@ TEST_F(ImportedJob, WhatAMaxtextMeshLeavesOpenIsFilled) {
   // GPU is two for four ranks, so 2 x 4 replicas x 3 steps.
   const std::string open = std::string(kModel) + "ici_tensor_parallelism: 4\nper_device_batch_size: 0.5\n";
   const std::string out = read("maxtext", "a.yml", open + "gradient_accumulation_steps: 3\n", kTwoNodes);
-  for (const char* line : {"model=llama3-8b\n", "strategy.tp=4\n", "strategy.sp=true\n", "strategy.zero=3\n",
-                           "strategy.shard=2\n", "training.micro_batch=2\n", "training.global_batch=24\n"}) {
+  for (const char* line : {"model=llama3-8b\n", "strategy.tp=4\n", "strategy.zero=3\n", "strategy.shard=2\n",
+                           "training.micro_batch=2\n", "training.global_batch=24\n"}) {
     EXPECT_TRUE(has(out, line)) << line << out;
   }
   EXPECT_TRUE(has(read("maxtext", "a.yml", open, "{}"), "how many there are is not known")) << "no cluster";
