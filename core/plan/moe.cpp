@@ -227,6 +227,13 @@ void MoeLayer::shared_backward() {
   linear_.column_backward(shared_expert_up(c_, shape_));
 }
 
+/// Of the router, the routed experts and the shared ones, by the operation.
+void MoeLayer::add_input_gradients() {
+  const int branches = shape_.shared_ffn > 0 ? 3 : 2;
+  const Chain sum = gradient_sum(c_, c_.shard_tokens * c_.hidden, branches);
+  out_.compute(sum.work, "routed branches gradient", sum.launches);
+}
+
 void MoeLayer::add_shared() {
   if (shape_.shared_ffn == 0) return;
   const std::int64_t row = c_.hidden * c_.element;
@@ -447,6 +454,7 @@ void MoeLayer::backward() {
   if (copies_first()) sum_up(shape_.copies, shape_.tokens, "permute gradient");
   if (latent()) linear_.full_backward(latent_down(c_, shape_));
   router_backward();
+  add_input_gradients();
   out_.give(Category::workspace, buffers);
 }
 

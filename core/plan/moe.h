@@ -56,6 +56,7 @@ class MoeLayer {
   void router_forward(bool again = false);
   void shared_forward_again(const KeptMatmuls&);
   void router_backward();
+  void add_input_gradients();
   void shared_backward();
   void gate_shared(bool backward);  // Moe::shared_gate
   bool copies_first() const { return plan::copies_first(c_); }

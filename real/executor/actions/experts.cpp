@@ -291,6 +291,9 @@ void add_expert_actions(Actions& actions) {
   actions["unpermute"] = unpermute;
   actions["unpermute gradient"] = unpermute_backward;
   actions["shared expert add"] = add_shared;
+  actions["routed branches gradient"] = [](Task& t) {
+    join_gradients(t, gradient_name("feed-forward norm", ""), gradient_name("feed-forward norm", "experts"));
+  };
   for (const std::string name : {"expert dispatch", "expert combine gradient"}) actions[name] = dispatch;
   for (const std::string name : {"expert combine", "expert dispatch gradient"}) actions[name] = combine;
   for (const std::string name : {"expert all-gather", "expert gradient all-gather"}) actions[name] = gather_for_experts;

@@ -91,6 +91,27 @@ TEST(Moe, FusedExpertsLeaveTheReadOfTheActivationsGradientAlone) {
   EXPECT_EQ(kernels(true)[2], (Kernel{"expert activation gradient", numbers * 2 + numbers * 2 * 33 / 32, 0}));
 }
 
+TEST(Moe, GradientsOfWhatReadsTheLayersInputAreAdded) {
+  // 128 tokens of 256 numbers in 16 bits: the router's and the routed experts' are read and their sum written; shared
+  // experts' are read, and that sum again, and theirs written.
+  const auto moved = [](int shared) {
+    const plan::Plan p = plan::build(with({.dp = 1}, [&](spec::Job& j) {
+      j.model.moe->shared_experts = shared;
+      j.model.moe->shared_ffn = shared * 512;
+    }));
+    std::pair<std::int64_t, int> out;
+    walk::operators(p, p.roles[0], [&](const plan::Call&, const plan::Operator& op) {
+      if (op.layer != 0 || p.names[op.name] != "routed branches gradient") return;
+      const auto& work = std::get<plan::MemoryBound>(p.works[op.work]);
+      out = {work.read + work.written, op.launches};
+    });
+    return out;
+  };
+  const std::int64_t row = 128 * 256 * 2;
+  EXPECT_EQ(moved(0), std::pair(3 * row, 1));
+  EXPECT_EQ(moved(1), std::pair(6 * row, 2));
+}
+
 TEST(Moe, BiasesOfExpertsAreAddedAsTheFrameworkDoes) {
   // 128 tokens x 2 experts each are 256 rows on ranks that hold all 8 experts; up writes 512 numbers of each, down 256.
   struct Bytes {
