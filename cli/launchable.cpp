@@ -88,7 +88,7 @@ Option launchable_option() {
 }
 
 Launchable::Launchable(const config::Value& tree, const config::Catalogue& catalogue, const spec::Framework& framework)
-    : tree_(tree), catalogue_(catalogue), launcher_(framework.launcher) {
+    : tree_(tree), catalogue_(catalogue.remembering()), launcher_(framework.launcher) {
   if (!launcher_.empty()) return;
   throw base::InputError({{kLaunchable,
                            "no launcher is known for framework " + framework.name,
@@ -97,13 +97,16 @@ Launchable::Launchable(const config::Value& tree, const config::Catalogue& catal
 }
 
 bool Launchable::operator()(const result::Choices& strategy) {
-  const std::lock_guard lock(guard_);
   const auto known = [&](const auto& choice) {
     const auto values = sayable_.find(choice.first);
     return values != sayable_.end() && std::ranges::find(values->second, choice.second) == values->second.end();
   };
-  if (std::ranges::any_of(strategy, known)) return false;
+  {
+    const std::lock_guard lock(guard_);
+    if (std::ranges::any_of(strategy, known)) return false;
+  }
   const std::vector<base::Fault> faults = refused(tree_, catalogue_, launcher_, strategy);
+  const std::lock_guard lock(guard_);
   for (const base::Fault& fault : faults) {
     const auto* choice = chosen(strategy, fault.field);
     std::vector<std::string> values = values_in(fault);

@@ -31,9 +31,9 @@ class Launchable {
 
  private:
   const config::Value& tree_;
-  const config::Catalogue& catalogue_;
+  const config::Catalogue catalogue_;  // which remembers
   const std::string launcher_;
-  std::mutex guard_;                                         // of the catalogue, and of what follows
+  std::mutex guard_;                                         // of what follows
   std::map<std::string, std::vector<std::string>> sayable_;  // of a key of which it refused a value
 };
 

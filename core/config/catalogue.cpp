@@ -276,6 +276,14 @@ Catalogue Catalogue::remembering() const {
   return out;
 }
 
+std::shared_ptr<const Value> Catalogue::read(const std::string& path) const {
+  return read_before_ ? read_before_->load(path) : std::make_shared<Value>(load(path));
+}
+
+std::shared_ptr<const Value> Catalogue::launch(std::string_view name) const {
+  return read(root_ + "/workloads/launch/" + std::string(name) + ".yaml");
+}
+
 std::shared_ptr<const Value> Catalogue::entry(Kind kind, const std::string& file) const {
   return entry(shelf(kind).folder, shelf(kind).many, file);
 }
@@ -283,7 +291,7 @@ std::shared_ptr<const Value> Catalogue::entry(Kind kind, const std::string& file
 /// A file elsewhere is nobody's entry, whatever its name.
 std::shared_ptr<const Value> Catalogue::entry(const std::string& folder, std::string_view shelf,
                                               const std::string& file) const {
-  std::shared_ptr<const Value> tree = read_before_ ? read_before_->load(file) : std::make_shared<Value>(load(file));
+  std::shared_ptr<const Value> tree = read(file);
   const std::string name = fs::path(file).stem();
   if (file != file_of(fs::path(root_) / folder, name)) return tree;
   if (noted_) noted_->insert(std::string(shelf) + '.' + name);

@@ -59,12 +59,16 @@ class Catalogue {
   std::vector<std::string> network_names() const;         // sorted
   std::string network_path(std::string_view name) const;  // empty when there is no such entry
 
+  /// A file of workloads/launch, by its name without the extension.
+  std::shared_ptr<const Value> launch(std::string_view name) const;
+
   /// The file as it is read: what was laid over it included. Of a catalogue that remembers: what all share.
   std::shared_ptr<const Value> entry(Kind, const std::string& file) const;
 
  private:
   /// Of a GPU of the catalogue; none where it has none of that name.
   std::optional<spec::Generation> generation_of(const std::string& gpu) const;
+  std::shared_ptr<const Value> read(const std::string& path) const;
   std::shared_ptr<const Value> entry(const std::string& folder, std::string_view shelf, const std::string& file) const;
 
   std::string root_;

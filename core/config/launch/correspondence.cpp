@@ -93,10 +93,10 @@ std::vector<std::variant<Line, Choice>> keys_of(MapReader& map, Faults& faults) 
 }  // namespace
 
 Correspondence read_correspondence(const Catalogue& catalogue, std::string_view name) {
-  const Value tree = load(catalogue.root() + "/workloads/launch/" + std::string(name) + ".yaml");
+  const std::shared_ptr<const Value> tree = catalogue.launch(name);
   Faults faults;
   Correspondence out;
-  MapReader map(tree, "", faults);
+  MapReader map(*tree, "", faults);
   map.require("title", out.title);
   map.require("profile", out.profile);
   map.ignore("source");

@@ -22,10 +22,10 @@ struct Renames {
 };
 
 Renames read_renames(const Catalogue& catalogue, std::string_view name) {
-  const Value tree = load(catalogue.root() + "/workloads/launch/" + std::string(name) + ".yaml");
+  const std::shared_ptr<const Value> tree = catalogue.launch(name);
   Faults faults;
   Renames out;
-  MapReader map(tree, "", faults);
+  MapReader map(*tree, "", faults);
   map.ignore("source");
   if (const Value* groups = map.child("together")) {
     for (const Value& value : groups->items) {

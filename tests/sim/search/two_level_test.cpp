@@ -76,6 +76,72 @@ void expect_agreement(const Drawn& drawn, double median, double most = 0.005) {
   EXPECT_LE(errors[errors.size() * 97 / 100], most / 2);
 }
 
+/// Time and memory by these books.
+std::pair<double, std::int64_t> told(const spec::Job& job, sim::Books& books) {
+  sim::PriceList prices(job.cluster, job.network);
+  sim::Draft draft(job, books, prices);
+  return {draft.step_time(), draft.peak_within(std::int64_t{1} << 60).value_or(-1)};
+}
+
+TEST(TwoLevel, WhatIsKnownOfOneValueOfAKeyIsNotTakenForAnother) {
+  using Kind = spec::Recompute::Kind;
+  const auto modules = [](auto... members) {
+    spec::Recompute out{Kind::selective};
+    out.modules = {.core_attn = false};
+    ((out.modules.*members = true), ...);
+    return spec::value_of(out);
+  };
+  using Modules = spec::RecomputeModules;
+  const std::vector<std::pair<spec::SearchKey, std::vector<spec::SearchValue>>> keys{
+      {spec::SearchKey::recompute,
+       {spec::value_of({Kind::none}), spec::value_of({Kind::full}), spec::value_of({Kind::full, 1}),
+        spec::value_of({Kind::selective}), modules(&Modules::layernorm), modules(&Modules::mlp),
+        modules(&Modules::layernorm, &Modules::mlp), spec::value_of({Kind::selective_ops})}},
+      {spec::SearchKey::sp, {0, 1}},
+      {spec::SearchKey::micro_batch, {1, 2, 4}},
+      {spec::SearchKey::zero, {0, 1, 2, 3}},
+      {spec::SearchKey::vpp, {1, 2}},
+      {spec::SearchKey::overlap_tp, {0, 1, 2}},
+      {spec::SearchKey::attention_kernel,
+       {static_cast<int>(spec::AttentionKernel::unfused), static_cast<int>(spec::AttentionKernel::fused_softmax),
+        static_cast<int>(spec::AttentionKernel::flash2)}},
+      {spec::SearchKey::cp_kind, {0, 1, 2}},
+      {spec::SearchKey::shard, {0, 2}},
+      {spec::SearchKey::dp, {4}}};
+  spec::Job base = draw(0, 1).base;
+  base.model.layers = 4;
+  base.framework.separate_linears = true;
+  base.strategy.tp = base.strategy.cp = 2;
+  base.strategy.zero = 1;
+  base.strategy.overlap.tp = spec::TpOverlap::none;
+  int compared = 0;
+  for (const int pp : {1, 2}) {
+    for (const auto& [key, values] : keys) {
+      std::vector<spec::Job> jobs;
+      for (const spec::SearchValue value : values) {
+        spec::Job job = base;
+        job.strategy.pp = pp;
+        job.strategy.dp = 4 / pp;
+        if (key == spec::SearchKey::shard) job.strategy.zero = 3;
+        if (key == spec::SearchKey::vpp && value > 1) job.strategy.schedule = spec::Schedule::interleaved;
+        spec::set_value(key, value, job);
+        if (!spec::check(job).empty()) continue;
+        job = spec::resolve(job);
+        if (sim::has_two_levels(job)) jobs.push_back(std::move(job));
+      }
+      for (const spec::Job& first : jobs) {
+        for (const spec::Job& second : jobs) {
+          sim::Books fresh, used;
+          told(first, used);
+          EXPECT_EQ(told(second, used), told(second, fresh)) << spec::name(key) << " pp " << pp;
+          ++compared;
+        }
+      }
+    }
+  }
+  EXPECT_GT(compared, 150);
+}
+
 TEST(TwoLevel, AgreesWithEveryOperator) { expect_agreement(draw(900, 11), 0.0005); }
 
 TEST(TwoLevel, AgreesWhereCollectivesWaitForTheLatest) {
