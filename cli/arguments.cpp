@@ -146,7 +146,7 @@ Arguments parse(const std::vector<std::string>& given, const std::vector<Operand
   // A value behind an unknown option looks like an operand, so these two faults would be noise beside it.
   if (faults.empty()) {
     for (const Option& option : options) {
-      if (!option.repeatable && out.all(option.name).size() > 1) {
+      if (!option.repeatable && !option.last_counts && out.all(option.name).size() > 1) {
         faults.push_back({option.name, "is given twice", "keep one of the two", {}});
       }
     }

@@ -13,7 +13,8 @@ struct Option {
   std::string value;  // "FILE"; empty: takes none
   std::string help;
   bool repeatable = false;
-  std::string offers = {};  // what shells complete a value with (cli/completion.h); files where the value is a FILE
+  std::string offers = {};   // what shells complete a value with (cli/completion.h); files where the value is a FILE
+  bool last_counts = false;  // given again it takes the place of what it said before
 };
 
 struct Operand {

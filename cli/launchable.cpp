@@ -56,21 +56,6 @@ const std::pair<std::string, std::string>* chosen(const result::Choices& strateg
   return at == strategy.end() ? nullptr : &*at;
 }
 
-/// "write strategy.schedule: gpipe, interleaved or 1f1b" names what it can say; other mends name none.
-std::vector<std::string> values_in(const base::Fault& fault) {
-  const std::string begin = "write " + fault.field + ": ";
-  std::vector<std::string> out;
-  if (!fault.mend.starts_with(begin)) return out;
-  std::string_view rest = std::string_view(fault.mend).substr(begin.size());
-  while (!rest.empty()) {
-    const std::size_t comma = std::min(rest.find(", "), rest.size()), last = std::min(rest.find(" or "), rest.size());
-    const std::size_t end = std::min(comma, last);
-    out.emplace_back(rest.substr(0, end));
-    rest.remove_prefix(std::min(rest.size(), end + (end == last ? 4 : 2)));
-  }
-  return out;
-}
-
 /// Warns of it and collects what is to be said of it: "schedule zb-h1".
 std::vector<std::string> tell(const std::vector<base::Fault>& faults, result::SearchRow& row) {
   std::vector<std::string> out;
@@ -96,23 +81,8 @@ Launchable::Launchable(const config::Value& tree, const config::Catalogue& catal
                            {}}});
 }
 
-bool Launchable::operator()(const result::Choices& strategy) {
-  const auto known = [&](const auto& choice) {
-    const auto values = sayable_.find(choice.first);
-    return values != sayable_.end() && std::ranges::find(values->second, choice.second) == values->second.end();
-  };
-  {
-    const std::lock_guard lock(guard_);
-    if (std::ranges::any_of(strategy, known)) return false;
-  }
-  const std::vector<base::Fault> faults = refused(tree_, catalogue_, launcher_, strategy);
-  const std::lock_guard lock(guard_);
-  for (const base::Fault& fault : faults) {
-    const auto* choice = chosen(strategy, fault.field);
-    std::vector<std::string> values = values_in(fault);
-    if (choice != nullptr && !values.empty()) sayable_.emplace(choice->first, std::move(values));
-  }
-  return faults.empty();
+bool Launchable::operator()(const result::Choices& strategy) const {
+  return refused(tree_, catalogue_, launcher_, strategy).empty();
 }
 
 std::function<bool(const result::Choices&)> launchable_alone(const Arguments& args, const config::Value& tree,

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -27,14 +25,12 @@ class Launchable {
   /// `tree`: the Job whose other keys hold. Throws base::InputError where no launcher is known for `framework`.
   Launchable(const config::Value& tree, const config::Catalogue&, const spec::Framework& framework);
 
-  bool operator()(const result::Choices&);
+  bool operator()(const result::Choices&) const;
 
  private:
   const config::Value& tree_;
   const config::Catalogue catalogue_;  // which remembers
   const std::string launcher_;
-  std::mutex guard_;                                         // of what follows
-  std::map<std::string, std::vector<std::string>> sayable_;  // of a key of which it refused a value
 };
 
 /// A filter of this Job's search where `--launchable` was given, else none. `tree` and the catalogue outlive it.

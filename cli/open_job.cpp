@@ -22,6 +22,12 @@ Given read_entries(const Arguments& args, const std::string& option, spec::Searc
   Given out;
   for (const std::string& entry : args.all(option)) {
     const spec::SearchKey key = config::read_values(entry, option, space);
+    if (option == kFix && space[key]->size() > 1) {
+      throw base::InputError({{option,
+                               entry + " names several values, and a key is fixed to one",
+                               "write --allow " + entry + " to search them",
+                               {}}});
+    }
     if (!out.emplace(key, entry).second) {
       const std::string name(spec::name(key));
       throw base::InputError(

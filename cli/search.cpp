@@ -118,7 +118,7 @@ std::optional<result::Search> searched(const Arguments& args) {
   if (!found) return found;
   refuse_if_none_is_launchable(*found, open.job.framework.launcher);
   found->by = kObjectives[static_cast<std::size_t>(options.by)];
-  tell_unlaunchable(tree, catalogue, open.job.framework.launcher, *found);
+  if (!open.job.training.serves()) tell_unlaunchable(tree, catalogue, open.job.framework.launcher, *found);
   return found;
 }
 

@@ -69,6 +69,10 @@ bool fits_on_some(const ScalingCurve& curve) {
 
 std::string fall(const ScalingCurve& curve, double efficiency, const Style& style) {
   if (curve.reference_gpus == 0) return "  No number of GPUs runs it.\n";
+  const auto runs = [](const ScalingPoint& point) { return point.row.status != Status::refused; };
+  if (curve.points.size() > 1 && std::ranges::count_if(curve.points, runs) == 1) {
+    return "  Of these it runs on " + base::with_commas(most_gpus(curve)) + " GPUs alone.\n";
+  }
   if (!curve.falls) {
     const int most = most_gpus(curve);
     const bool all = most == curve.points.back().gpus;
@@ -148,7 +152,9 @@ std::string text(const Scaling& s, const Style& style) {
   }
   for (const std::string& note : s.notes) out += '\n' + paragraph("", note, style.columns);
   return out + '\n' +
-         paragraph("", "Efficiency: " + counted + " a second and GPU, over those of the fewest GPUs on which it fits.",
+         paragraph("",
+                   "Efficiency: " + counted + " a second and GPU, over those of the fewest GPUs " +
+                       (std::ranges::any_of(s.curves, fits_on_some) ? "on which it fits." : "that run it."),
                    style.columns);
 }
 

@@ -70,7 +70,9 @@ std::string results_text(const Search& s, const Style& style) {
     cells.emplace_back(strategy_words(row.strategy));
     table.add(std::move(cells));
   }
-  return fmt::format("Best first, by {}\n\n", s.by) + table.text(style) +
+  const std::string pace = pace_name(s.results.front().prediction);
+  const bool of_tokens = s.by == "step_time" && pace != "step time";
+  return fmt::format("Best first, by {}\n\n", of_tokens ? pace : s.by) + table.text(style) +
          (any_tight ? '\n' + paragraph("", tight_words(), style.columns) : "");
 }
 

@@ -186,6 +186,7 @@ std::string does_not_fit(const Prediction& p, const Style& style) {
   if (p.fits) return "";
   std::string out = '\n' + paragraph(inked("DOES NOT FIT", Ink::red, style) + ": ", shortfall_words(p), style.columns);
   if (!p.attack.empty()) out += paragraph("  attack ", spaced(p.attack), style.columns);
+  if (p.mends.empty()) return out + "    none of the changes that were tried makes it fit\n";
   return out + mend_lines(p, "    with ", "    or   ", style.columns);
 }
 

@@ -34,6 +34,7 @@ void read_reductions(MapReader& map, spec::Framework& framework) {
   map.read("moments_as_weights", framework.moments_as_weights);
   map.read("unit_copies", framework.unit_copies);
   map.read("bucket_copies", framework.bucket_copies);
+  map.read("scales_gradients", framework.scales_gradients);
   map.read("bucketed_units", framework.bucketed_units);
   map.read("zero3_overlaps", framework.zero3_overlaps);
   map.read("accumulates_whole", framework.accumulates_whole);

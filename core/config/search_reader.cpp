@@ -105,7 +105,10 @@ SearchKey read_values(std::string_view text, const std::string& option, spec::Se
   std::vector<spec::SearchValue> values;
   for (const std::string& value : split(text.substr(equals + 1))) {
     if (value.empty()) {
-      throw base::InputError({{option, "'" + std::string(text) + "' has an empty value", "remove the comma", {}}});
+      throw base::InputError({{option,
+                               "'" + std::string(text) + "' has an empty value",
+                               text.ends_with('=') ? "write KEY=VALUE, such as tp=8" : "remove the comma",
+                               {}}});
     }
     const spec::SearchValue one = read_value(key, value, option);
     if (std::find(values.begin(), values.end(), one) == values.end()) values.push_back(one);

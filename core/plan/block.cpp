@@ -26,10 +26,6 @@ std::int64_t whole_qkv(const Context& c) { return c.model.gated_q_width() + 2 * 
 
 }  // namespace
 
-bool gathers_qkv(const Context& c) {
-  return c.job.framework.gathers_qkv && c.axes[Axis::kv_copies].size > 1 && !c.serves;
-}
-
 bool stops_recompute(const Context& c, int layer) {
   const spec::LayerParts parts = c.model.parts_in(layer);
   const Linear last = parts.has_dense() ? down_linear(c) : parts.recurs() ? recurrent_out(c) : proj_linear(c);
@@ -187,7 +183,7 @@ void Block::attention_backward(bool windowed) {
 void Block::qkv_forward() {
   if (c_.model.mla) return LatentAttention(c_, out_).forward();
   TensorParallel(c_, out_).column_forward(qkv_linear(c_));
-  if (!gathers_qkv(c_)) return;
+  if (!c_.gathers_qkv) return;
   const std::int64_t all = whole_qkv(c_);
   TensorParallel(c_, out_).collective(CollectiveKind::all_gather, c_.tokens * all,
                                       "queries, keys and values all-gather");
@@ -196,7 +192,7 @@ void Block::qkv_forward() {
 
 void Block::qkv_backward() {
   if (c_.model.mla) return LatentAttention(c_, out_).backward();
-  if (gathers_qkv(c_)) {  // of what a rank took: zeros beside it
+  if (c_.gathers_qkv) {  // of what a rank took: zeros beside it
     const std::int64_t all = whole_qkv(c_);
     lay_out(all, "queries, keys and values gradient laid out", 2);
     TensorParallel(c_, out_).collective(CollectiveKind::reduce_scatter, c_.tokens * all,

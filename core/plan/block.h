@@ -38,10 +38,6 @@ BlockActivations without_modules(const Context&, spec::LayerParts, BlockActivati
 /// Whether the `index`-th layer of a stage (in the order of its chunks) is recomputed in full, selectively or not.
 spec::Recompute::Kind recompute_of(const Context&, int index_in_stage);
 
-/// Whether ranks that share heads of keys and values gather all queries, keys and values and take their own of them
-/// (Framework::gathers_qkv).
-bool gathers_qkv(const Context&);
-
 /// Whether recomputation of `layer`, or of its feed-forward as a module, ends in front of its last matmul, all that
 /// follows leaving nothing for a backward: non-reentrant checkpoints of PyTorch stop when the last saved tensor is
 /// there (torch/utils/checkpoint.py, early_stop, 2.1), and a compiler leaves out what nobody reads. Dropout, a norm

@@ -82,6 +82,8 @@ Context::Context(const spec::Job& j) : job(j), model(j.model), strategy(j.strate
   axes = axes_of(strategy);
   const int copies = model.mla || model.kv_heads == 0 ? 1 : std::max(1, tp / model.kv_heads);
   axes.shapes[static_cast<int>(Axis::kv_copies)] = {axes[Axis::tp].stride, copies};
+  gathers_qkv = job.framework.gathers_qkv && copies > 1 && !serves;
+  qkv_product = gathers_qkv ? (model.gated_q_width() + 2 * model.kv_width() + tp - 1) / tp : qkv_width;
   const int ranks = axes.ranks * pp;
   for (int a = 0; a < kAxes; ++a) {
     axis_groups[a] = group_shape(axes.rank_stride(static_cast<Axis>(a)), axes.shapes[a].size, cluster, ranks);

@@ -32,8 +32,10 @@ struct Context {
   int attention_kv_heads;  // that attention sees: kv_heads, or heads where K and V are copied to every query head
   int heads, kv_heads, head_dim;  // of one rank; K and V heads are replicated when there are fewer than ranks
   std::int64_t q_width, kv_width, ffn, up_width;
-  std::int64_t gate_width;        // of attention's output, projected beside the queries; 0: none
-  std::int64_t qkv_width;         // the gate included
+  std::int64_t gate_width;  // of attention's output, projected beside the queries; 0: none
+  std::int64_t qkv_width;   // the gate included
+  bool gathers_qkv;  // tensor-parallel ranks share heads of K and V and gather all that their product has cut evenly
+  std::int64_t qkv_product;       // what a rank's product makes: qkv_width but where they gather
   int value_head_dim;             // differs from head_dim under latent attention
   std::int64_t document;          // tokens of a packed sequence's documents; 0: a sequence is one
   std::int64_t chunk;             // the same in layers that attend in chunks

@@ -78,6 +78,9 @@ void GradientBuckets::reduce(Axis axis, std::int64_t parameters) {
   if (copies_buckets(c_)) {
     out_.compute(MemoryBound{MemoryBound::Kind::copy, bytes, bytes, 1}, "bucket copy-in", 1);
   }
+  if (c_.job.framework.scales_gradients && !c_.scatters_gradients) {
+    out_.compute(MemoryBound{MemoryBound::Kind::elementwise, bytes, bytes, 1}, "bucket scaling", 1);
+  }
   if (c_.fully_sharded) {  // a group's collectives share a communicator and follow one another as they are issued
     out_.communicate(work, name, Stream::dp, channel, {Stream::compute, Stream::gather});
   } else {

@@ -306,14 +306,18 @@ bool adds_gradients(const Context& c) {
   return c.separate_gradients || sums;
 }
 
+double added_share(const Context& c) {
+  if (c.fused_accumulation || (c.separate_gradients && !c.autocast)) return 1;
+  return adds_gradients(c) ? static_cast<double>(c.microbatches - 1) / static_cast<double>(c.microbatches) : 0;
+}
+
 Chain accumulate_gradient(const Context& c, std::int64_t parameters) {
-  const double g = static_cast<double>(c.gradient_element);
-  if (c.autocast) {  // cast, then added; that of the first microbatch takes the place of the sum
-    const double adds = static_cast<double>(c.microbatches - 1) / static_cast<double>(c.microbatches);
-    return chain(Kind::reduce, parameters, static_cast<double>(c.element) + 2 * g * adds, g + g * adds,
-                 c.microbatches > 1 ? 2 : 1);
+  const double e = static_cast<double>(c.element), g = static_cast<double>(c.gradient_element);
+  const double adds = added_share(c);
+  if (c.autocast) {  // cast, then added
+    return chain(Kind::reduce, parameters, e + 2 * g * adds, g + g * adds, c.microbatches > 1 ? 2 : 1);
   }
-  return chain(Kind::reduce, parameters, static_cast<double>(c.element) + g, g, 1);
+  return chain(Kind::reduce, parameters, (e + g) * adds, g * adds, 1);
 }
 
 Chain loss_maximum(const Context& c) {

@@ -67,6 +67,9 @@ Chain expert_bias_gradient(const Context&, std::int64_t rows, std::int64_t width
 /// Whether a weight gradient that left its matmul in `storage` is added to the main one: a lone microbatch's is the sum
 /// already, when the main gradient has its dtype.
 bool adds_gradients(const Context&);
+/// Of a step's microbatches, the share whose gradients are added to what is there: all, where main gradients are zeroed
+/// before; else those behind the first, whose own take the place of the sum.
+double added_share(const Context&);
 /// Adds a weight gradient that left its matmul in `storage` to the main gradient buffer.
 Chain accumulate_gradient(const Context&, std::int64_t parameters);
 /// Vocabulary-parallel cross entropy over logits of `tokens` tokens: before, between and behind its reductions.

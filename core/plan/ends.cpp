@@ -193,12 +193,17 @@ void rows_backward(const Context& c, SegmentBuilder& out) {
   if (c.job.framework.adds_embedding_rows) {
     const std::int64_t sums = rows * c.gradient_element;
     weights.compute(MemoryBound{MemoryBound::Kind::embedding, rows * c.stream + sums, sums, 1}, "embedding gradient");
-  } else {  // dense: zeroed, scattered into, then added to the main gradient
-    const std::int64_t read = rows * c.stream + table * (c.stream + c.gradient_element);
-    weights.take(Category::workspace, table * c.stream);
-    weights.compute(MemoryBound{MemoryBound::Kind::embedding, read, table * (c.stream + c.gradient_element), 3},
-                    "embedding gradient", 3);
-    weights.give(Category::workspace, table * c.stream);
+  } else {  // dense: zeroed, scattered into, then added to what is there
+    const double share = added_share(c);
+    const auto added = static_cast<std::int64_t>(share * static_cast<double>(table));
+    const std::int64_t read = rows * c.stream + added * (c.stream + c.gradient_element);
+    const std::int64_t apart = share > 0 ? table * c.stream : 0;  // otherwise it is the gradient itself
+    const int kernels = share > 0 ? 3 : 2;
+    weights.take(Category::workspace, apart);
+    weights.compute(
+        MemoryBound{MemoryBound::Kind::embedding, read, table * c.stream + added * c.gradient_element, kernels},
+        "embedding gradient", kernels);
+    weights.give(Category::workspace, apart);
   }
   if (&weights == &out) return;
   out.retain(elements * c.element);

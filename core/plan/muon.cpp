@@ -58,8 +58,9 @@ class Counter {
     if (linear.axis == Axis::etp) {  // all that the rank holds, whether tokens reach them or not
       add(linear.in, linear.out, c_.model.moe->experts / c_.strategy.ep, true);
     } else if (linear.name == qkv_linear(c_).name) {
-      add(c_.q_width + c_.gate_width, c_.hidden);
-      add(c_.kv_width, c_.hidden, 2);
+      const std::int64_t queries = c_.q_width + c_.gate_width;
+      add(queries, c_.hidden);
+      add((c_.qkv_product - queries) / 2, c_.hidden, 2);
     } else if (linear.parts[0] == 0) {
       add(linear.in, linear.out);
     } else {

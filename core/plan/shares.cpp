@@ -17,7 +17,7 @@ std::int64_t attention_parameters(const Context& c) {
   const spec::Model& m = c.model;
   std::int64_t count = spec::wide_qk_norm(m, c.q_width + c.kv_width) + (m.attention_sinks ? c.heads : 0);
   if (m.mla) return count + latent_parameters(c);
-  return count + c.hidden * c.qkv_width + c.q_width * c.hidden + (m.has_qkv_bias() ? c.qkv_width : 0) +
+  return count + c.hidden * c.qkv_product + c.q_width * c.hidden + (m.has_qkv_bias() ? c.qkv_product : 0) +
          (m.has_proj_bias() ? c.hidden : 0);
 }
 

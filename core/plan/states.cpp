@@ -28,7 +28,7 @@ std::int64_t placeholders(const Context& c, const std::vector<Chunk>& chunks) {
   };
   std::int64_t parameters = 0;
   if (any(std::mem_fn(&spec::LayerParts::attends))) {
-    parameters += c.model.mla ? latent_parameters(c) : c.hidden * (c.qkv_width + c.q_width);
+    parameters += c.model.mla ? latent_parameters(c) : c.hidden * (c.qkv_product + c.q_width);
   }
   if (any([](spec::LayerParts parts) { return parts.indexes; })) parameters += spec::indexer_weights(c.model);
   if (any(std::mem_fn(&spec::LayerParts::recurs))) parameters += recurrent_matrices(c);

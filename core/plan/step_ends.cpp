@@ -94,7 +94,7 @@ std::int64_t copied_parameters(const Context& c, const Chunk& chunk) {
 /// Frameworks that copy heads sum the gradients of their weights, as bigcode's Megatron-LM does since it found losses
 /// too high without (pull requests 36 to 39, 2023); NVIDIA's gathers qkv and cuts it anew instead (gathers_qkv).
 void reduce_copied_heads(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& chunks) {
-  if (c.axes[Axis::kv_copies].size == 1 || gathers_qkv(c)) return;
+  if (c.axes[Axis::kv_copies].size == 1 || c.gathers_qkv) return;
   std::int64_t copied = 0;
   for (const Chunk& chunk : chunks) copied += copied_parameters(c, chunk);
   if (c.scatters_gradients) copied = optimizer_share(c, {copied, 0}).dense;
@@ -216,6 +216,10 @@ void reduce_embedding_copies(const Context& c, SegmentBuilder& out, int stage) {
 
 void begin_step(const Context& c, SegmentBuilder& out, std::int64_t stage_parameters) {
   out.phase = Phase::optimizer;
+  if (c.job.framework.fresh_gradients) {  // nothing to zero: told for those who keep their memory all the same
+    out.compute(MemoryBound{Kind::copy, 0, 0, 0}, "zero gradients", 0);
+    return;
+  }
   out.compute(MemoryBound{Kind::copy, 0, stage_parameters * c.gradient_element, 1}, "zero gradients");
 }
 

@@ -21,7 +21,7 @@ EventId arrived(int shard) { return static_cast<EventId>(kGathered + shard % 2);
 }  // namespace
 
 Linear qkv_linear(const Context& c) {
-  Linear out{"qkv", c.hidden, c.qkv_width, c.model.has_qkv_bias()};
+  Linear out{"qkv", c.hidden, c.qkv_product, c.model.has_qkv_bias()};
   if (c.job.framework.separate_linears) out.parts = {c.q_width + c.gate_width, c.kv_width, c.kv_width};
   return out;
 }

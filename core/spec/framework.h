@@ -46,11 +46,13 @@ struct Framework {
   bool gathers_qkv = false;         // ranks that share heads of keys and values gather all of them behind their product
   bool moments_as_weights = false;  // without master weights moments have the weights' dtype
   bool unit_copies = false;         // zero 3: a gathered buffer is copied out into the parameters
-  bool bucket_copies = false;       // zero 0: gradients are copied into buckets, which stay, and back (PyTorch's DDP)
-  bool bucketed_units = false;      // zero 3: gradients leave in buckets of gradient_bucket, not unit by unit
-  bool zero3_overlaps = false;      // zero 3 reduces and gathers beside compute, whatever `overlap` says
-  base::Seconds compiled_launch;    // as `launch`, from graph-compiled code
-  base::Seconds plain_launch;       // as `launch` and `backward_launch`, of modules that nothing wraps; 0: as those
+  bool scales_gradients = false;  // zero 0 and 1: a bucket is divided by the ranks in front of its reduction; resolve()
+                                  // clears it where recipes of fp8 GPUs average in the collective
+  bool bucket_copies = false;     // zero 0: gradients are copied into buckets, which stay, and back (PyTorch's DDP)
+  bool bucketed_units = false;    // zero 3: gradients leave in buckets of gradient_bucket, not unit by unit
+  bool zero3_overlaps = false;    // zero 3 reduces and gathers beside compute, whatever `overlap` says
+  base::Seconds compiled_launch;  // as `launch`, from graph-compiled code
+  base::Seconds plain_launch;     // as `launch` and `backward_launch`, of modules that nothing wraps; 0: as those
   base::Seconds
       module_launch;  // the forward of a linear layer or of fused attention, whose backward takes as long; 0: a launch
   base::Seconds module_fetch;   // zero 3 over several ranks: to fetch and let go what a linear layer holds, each pass

@@ -166,9 +166,12 @@ void fill_gradients(Job& job, Filler& filler) {
         !t.autocast.value_or(false) &&
         ((job.framework.fp16_gradients && t.precision == Dtype::fp16) ||
          (job.framework.sharded_gradients_in_16_bits && storage(t.precision) == Dtype::bf16 && sharded));
-    t.gradient_dtype = halves ? storage(t.precision) : t.gradients();
+    const bool of_weights = job.framework.moments_as_weights && !t.keeps_master() && s.zero < 2;
+    t.gradient_dtype = halves || of_weights ? storage(t.precision) : t.gradients();
     filler.tell("gradient_dtype", std::string(name(*t.gradient_dtype)),
-                halves ? job.framework.name + " under " + std::string(name(t.precision)) : "main gradients");
+                halves       ? job.framework.name + " under " + std::string(name(t.precision))
+                : of_weights ? "of the weights, which have no masters"
+                             : "main gradients");
   }
   if (!t.moments_dtype && job.framework.moments_as_weights && !t.keeps_master() &&
       t.optimizer != Optimizer::adamw8bit) {

@@ -145,6 +145,7 @@ void fill_kernels(Job& job, Filler& of_framework) {
   of_framework.fill(fused.softmax, usual.softmax, "fused_kernels.softmax",
                     writes_scores(*job.strategy.attention_kernel));
   const bool recipe = job.framework.recipes_of_fp8_gpus && fp8;
+  if (recipe) job.framework.scales_gradients = false;
   of_framework.fill(fused.cross_entropy, recipe ? true : usual.cross_entropy, "fused_kernels.cross_entropy",
                     transformer);
   of_framework.fill(fused.grad_accumulation, usual.grad_accumulation, "fused_kernels.grad_accumulation");

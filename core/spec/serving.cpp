@@ -20,6 +20,12 @@ std::vector<base::Fault> serving_faults(const Job& job) {
     faults.push_back({"training.context", "belongs to decoding; a prefill's context is its sequence",
                       "write mode: decode, or leave context out"});
   }
+  if (decodes && t.context && *t.context < t.sequence) {
+    faults.push_back({"training.context",
+                      std::to_string(*t.context) + " tokens are fewer than the prompt has (sequence: " +
+                          std::to_string(t.sequence) + "), to which every new token attends",
+                      "write context: " + std::to_string(t.sequence) + " or more, or a shorter sequence"});
+  }
   if (s.vpp > 1) {
     faults.push_back({"strategy.vpp", "chunks of a stage are for training; tokens pass each stage once",
                       "write vpp: 1 and leave schedule out"});

@@ -48,7 +48,7 @@ std::vector<Refusal> training_refusals(const spec::Job& job) {
        "write latent: 0"},
       {job.model.tied_embeddings && job.model.head_bias, "model.head_bias", "a bias beside a tied embedding",
        "write head_bias: false"},
-      {plan::gathers_qkv(plan::Context(job)), "strategy.tp",
+      {plan::Context(job).gathers_qkv, "strategy.tp",
        "more ranks than heads of keys and values, which are then gathered", "write a tp of no more than these heads"},
       {t.autocast.value_or(false), "training.autocast", "torch.autocast's casts in each pass", "write autocast: false"},
       {t.optimizer == spec::Optimizer::muon, "training.optimizer", "Muon", "write optimizer: adamw"},

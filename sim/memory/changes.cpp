@@ -54,6 +54,15 @@ void add_loss_by_chunks(const spec::Job& job, std::vector<Change>& changes) {
       {"--set strategy.linear_cross_entropy=true", true, [](spec::Job& j) { j.strategy.linear_cross_entropy = true; }});
 }
 
+/// Keys and values of a byte each where they have two, on GPUs that compute so.
+void add_narrow_cache(const spec::Job& job, std::vector<Change>& changes) {
+  const spec::Training& t = job.training;
+  const bool kept = t.mode == spec::Mode::decode || t.mode == spec::Mode::prefill;
+  if (!kept || t.kv_cache_dtype || !job.cluster.node.gpu.computes(spec::Dtype::fp8)) return;
+  changes.push_back(
+      {"--set training.kv_cache_dtype=fp8", true, [](spec::Job& j) { j.training.kv_cache_dtype = spec::Dtype::fp8; }});
+}
+
 /// Experts over more of the ranks that hold the same ones now.
 void add_wider_experts(const spec::Job& job, std::vector<Change>& changes) {
   if (!job.model.moe) return;
@@ -109,6 +118,7 @@ std::vector<Change> changes_of(const spec::Job& job) {
     changes.push_back({"--zero 1", true, [](spec::Job& j) { j.strategy.zero = 1; }});
   if (trains && s.zero < 2 && can_shard(s))
     changes.push_back({"--zero 2", false, [](spec::Job& j) { j.strategy.zero = 2; }});
+  add_narrow_cache(job, changes);
   add_wider_experts(job, changes);
   if (s.tp > 1 && !s.sp)
     changes.push_back({"--sp", true, [](spec::Job& j) { j.strategy.sp = j.strategy.sp_given = true; }});

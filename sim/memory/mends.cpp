@@ -132,11 +132,33 @@ std::vector<FittingChange> thrift(const spec::Job& job, const Some& thrifty, Roo
   return {};
 }
 
-/// And behind all else what is kept on the host.
-std::vector<FittingChange> all_thrift(const spec::Job& job, const Some& thrifty, const MayTell& may) {
+/// Another cut over the ranks with what is thrifty besides: of the first two kinds of cut that do, the least.
+std::vector<FittingChange> cut_and_thrift(const spec::Job& job, const std::vector<Change>& changes, const Some& thrifty,
+                                          const MayTell& may) {
+  std::vector<FittingChange> out;
+  std::set<std::string> kinds;
+  for (const Change& change : changes) {
+    const std::string kind = change.family.substr(0, change.family.find(' '));
+    if (kind.empty() || kinds.contains(kind)) continue;
+    Some all = thrifty;
+    all.push_back(&change);
+    auto found = thrift(job, all, Room::tight, may);
+    if (found.empty()) continue;
+    kinds.insert(kind);
+    out.push_back(std::move(found.front()));
+    if (out.size() == 2) break;
+  }
+  return out;
+}
+
+/// Where no change alone does: all that are thrifty, then another cut besides, and what is kept on the host.
+std::vector<FittingChange> all_thrift(const spec::Job& job, const std::vector<Change>& changes, const Some& thrifty,
+                                      const MayTell& may) {
   if (auto out = thrift(job, thrifty, Room::tight, may); !out.empty()) return out;
+  std::vector<FittingChange> out = cut_and_thrift(job, changes, thrifty, may);
   const FittingChange all = together(job, thrifty, Sharding::as_it_is);
-  return on_the_host(job, all.job, all.flags, may);
+  for (FittingChange& change : on_the_host(job, all.job, all.flags, may)) out.push_back(std::move(change));
+  return out;
 }
 
 }  // namespace
@@ -161,7 +183,7 @@ std::vector<FittingChange> fitting_changes(const spec::Job& job, const MayTell& 
     if (ample.size() == kMost) break;
   }
   const Some thrifty = thrifty_of(changes);
-  if (ample.empty() && tight.empty()) return all_thrift(job, thrifty, may);
+  if (ample.empty() && tight.empty()) return all_thrift(job, changes, thrifty, may);
   const bool any_ample = !ample.empty();
   std::vector<FittingChange> out = std::move(any_ample ? ample : tight);
   if (out.size() > kMost) out.resize(kMost);

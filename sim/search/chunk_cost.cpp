@@ -6,6 +6,7 @@
 
 #include "core/plan/block.h"
 #include "core/plan/data_parallel.h"
+#include "core/plan/elementwise.h"
 #include "core/plan/layer_copies.h"
 #include "core/plan/mla.h"
 #include "core/plan/states.h"
@@ -106,6 +107,8 @@ std::vector<std::int64_t> cost_key(const plan::Context& c, std::vector<std::int6
   key.insert(key.end(), {static_cast<int>(c.attention), c.pp > 1 && !c.overlap_p2p,
                          static_cast<int>(c.strategy.cuda_graphs.value_or(spec::CudaGraphs::none)),
                          c.microbatches > 1});  // whether gradients are added up
+  const double share = plan::added_share(c);
+  key.push_back(share > 0 && share < 1 ? c.microbatches : 0);  // and in how many of them
   return key;
 }
 

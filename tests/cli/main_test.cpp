@@ -133,9 +133,15 @@ TEST(CommandLine, AKeyWithoutItsMapOffersTheWholePath) {
 }
 
 TEST(CommandLine, AnOptionTwiceIsAFault) {
-  const Answer run = forerun("predict --tp 4 --tp 8");
+  const Answer run = forerun("predict --json a --json b");
   EXPECT_EQ(run.exit_code, 2);
-  EXPECT_TRUE(contains(run.err, "error: --tp: is given twice")) << run.err;
+  EXPECT_TRUE(contains(run.err, "error: --json: is given twice")) << run.err;
+}
+
+TEST(CommandLine, OfAFieldsFlagTheLastCounts) {
+  // So that what would make a job fit may be pasted behind a command that says something else of it.
+  const std::string job = "predict llama3-8b-32xh200 --json - ";
+  EXPECT_EQ(forerun(job + "--tp 4 --sp --tp 2 --sp").out, forerun(job + "--tp 2 --sp").out);
 }
 
 TEST(CommandLine, AnOptionIsNoValueOfAnother) {

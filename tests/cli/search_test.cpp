@@ -6,9 +6,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <thread>
 
 #include "real/launch/spawn.h"
@@ -83,6 +85,22 @@ TEST(SearchCommand, LaunchableKeepsToWhatTheFrameworkCanSay) {
   EXPECT_TRUE(contains(unknown.err, "--launchable: no launcher is known for framework none")) << unknown.err;
 }
 
+TEST(SearchCommand, LaunchableLosesNothingToWhatElseIsAllowed) {
+  // torchtitan can say zero 0 or 3 of plain data parallelism, of tensor parallel ranks zero 3 alone.
+  const std::string some =
+      "search --model llama3.2-1b --node dgx-h100 --sequence 2048 --global-batch 64 --framework torchtitan --fix cp=1 "
+      "--fix pp=1 --fix micro_batch=1 --fix recompute=none --top 100 --launchable --json - ";
+  const auto strategies = [&](const std::string& zero) {
+    std::set<std::string> out;
+    const json answer = json::parse(forerun(some + "--allow zero=" + zero).out);
+    for (const json& row : answer["results"]) out.insert(row["strategy"].dump());
+    return out;
+  };
+  const std::set<std::string> few = strategies("0,3"), more = strategies("0,1,3");
+  EXPECT_GT(few.size(), 3u);
+  EXPECT_TRUE(std::ranges::includes(more, few)) << few.size() << " and " << more.size();
+}
+
 TEST(SearchCommand, KeysThatAreGivenAreFixedAndFreedOnesAreNot) {
   const json fixed = json::parse(forerun(kSmall + "--tp 2 --zero 1 --json -").out);
   EXPECT_TRUE(fixed["space"]["tp"]["given"]);
@@ -151,6 +169,8 @@ TEST(SearchCommand, SlipsOfThePenAreToldWithTheNearestName) {
   EXPECT_EQ(by.exit_code, 2);
   EXPECT_TRUE(contains(by.err, "did you mean step_time?")) << by.err;
   EXPECT_TRUE(contains(forerun(kSmall + "--fix tp").err, "has no value"));
+  EXPECT_TRUE(contains(forerun(kSmall + "--fix tp=2,4").err, "write --allow tp=2,4")) << "a key is fixed to one value";
+  EXPECT_TRUE(contains(forerun(kSmall + "--allow tp=").err, "write KEY=VALUE"));
   EXPECT_TRUE(contains(forerun(kSmall + "--top 0").err, "--top"));
   EXPECT_TRUE(contains(forerun(kSmall + "--by cost").err, "--price"));
 }

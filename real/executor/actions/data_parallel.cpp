@@ -163,6 +163,9 @@ void gather_unit(Task& task) {
 /// The Plan's copies between parameters and the buffers of collectives, which packing is here.
 void copied_while_packed(Task&) {}
 
+/// Whose gradient is that of the mean over all tokens of the batch, so that sums are what is wanted.
+void scaled_by_the_loss(Task&) {}
+
 }  // namespace
 
 void add_data_parallel_actions(Actions& actions) {
@@ -173,6 +176,7 @@ void add_data_parallel_actions(Actions& actions) {
   actions["expert parameter all-gather"] = gather_updated;
   actions["unit all-gather"] = gather_unit;
   actions["expert unit all-gather"] = gather_unit;
+  actions["bucket scaling"] = scaled_by_the_loss;
   actions["bucket copy-in"] = copied_while_packed;
   actions["bucket copy-out"] = copied_while_packed;
   actions["unit copy-out"] = copied_while_packed;

@@ -84,6 +84,38 @@ TEST(Gradients, AreCopiedIntoBucketsThatStayAndBackWhereTheFrameworkDoesSo) {
   }
 }
 
+TEST(Gradients, AreScaledInFrontOfTheirReductionWhereTheFrameworkDoesSo) {
+  for (const int zero : {0, 1, 2}) {
+    const spec::Job job = toy::job({.dp = 2, .zero = zero, .microbatches = 3}, [](spec::Job& j) {
+      j.framework.scales_gradients = true;
+      j.framework.gradient_bucket = base::Bytes(4096);
+    });
+    const Plan p = plan::build(job);
+    std::int64_t scaled = 0;
+    walk::operators(p, p.roles[0], [&](const Call&, const Operator& op) {
+      if (p.names[op.name] == "bucket scaling") scaled += std::get<plan::MemoryBound>(p.works[op.work]).written;
+    });
+    EXPECT_EQ(scaled, zero < 2 ? parameters(job, p.roles[0]) * 4 : 0) << zero;  // units are not buckets
+  }
+}
+
+TEST(Gradients, AreZeroedUnlessTheFrameworkFreesThem) {
+  for (const bool frees : {false, true}) {
+    const spec::Job job =
+        toy::job({.dp = 2, .microbatches = 3}, [&](spec::Job& j) { j.framework.fresh_gradients = frees; });
+    const Plan p = plan::build(job);
+    std::int64_t zeroed = 0;
+    int launches = 0;
+    walk::operators(p, p.roles[0], [&](const Call&, const Operator& op) {
+      if (p.names[op.name] != "zero gradients") return;
+      zeroed += std::get<plan::MemoryBound>(p.works[op.work]).written;
+      launches += op.launches;
+    });
+    EXPECT_EQ(zeroed, frees ? 0 : parameters(job, p.roles[0]) * 4);
+    EXPECT_EQ(launches, frees ? 0 : 1);
+  }
+}
+
 TEST(Gradients, AreReducedBehindTheLastBackwardUnlessOverlapped) {
   walk::Dice dice(70);
   for (int i = 0; i < 200; ++i) {

@@ -159,6 +159,12 @@ TEST(Elementwise, AGradientIsAddedToAMainGradientOfItsOwnFormat) {
   const spec::Job j = toy::job();  // bf16 gradient, fp32 sum: 2 + 4 read, 4 written
   expect_bytes(plan::accumulate_gradient(Context(j), 1000), 6 * 1000, 4 * 1000, 1);
   expect_bytes(plan::bias_gradient(Context(j), kTokens, 1000), 2 * kTokens * 1000, 0, 1);
+  // In one format without a main one: that of the first of 4 microbatches takes the place of the sum.
+  const spec::Job same = toy::job({.microbatches = 4}, [](spec::Job& job) {
+    job.strategy.fused_kernels.grad_accumulation = false;
+    job.training.gradient_dtype = spec::Dtype::bf16;
+  });
+  expect_bytes(plan::accumulate_gradient(Context(same), 1000), 4 * 750, 2 * 750, 1);
 }
 
 TEST(Elementwise, EagerChainsMoveMoreBytesInMoreKernels) {

@@ -83,6 +83,28 @@ TEST(Embedding, HoldsADenseGradientWhileItIsScattered) {
   EXPECT_EQ(w.memory(Category::workspace), (std::pair<std::int64_t, std::int64_t>{kVocab / 4 * kHidden * 2, 0}));
 }
 
+TEST(Embedding, ADenseGradientIsAddedToWhatIsThere) {
+  // 2048 rows of 256 in 2 bytes are zeroed, a microbatch's rows read; where gradients are added (fp32, 4 bytes) the
+  // whole is read with the sum, and the sum written. In 16 bits the first of 4 microbatches takes the sum's place, and
+  // that of a lone one is the gradient itself.
+  const auto moved = [](bool fused, spec::Dtype gradients, int microbatches) {
+    const spec::Job j = toy::job({.microbatches = microbatches}, [&](spec::Job& job) {
+      job.strategy.fused_kernels.grad_accumulation = fused;
+      job.training.gradient_dtype = gradients;
+    });
+    const Written w(j, plan::embedding_backward);
+    return std::pair(w.moved("embedding gradient"), w.memory(Category::workspace).first);
+  };
+  using Bytes = std::pair<std::int64_t, std::int64_t>;
+  constexpr std::int64_t table = kVocab * kHidden, rows = kTokens * kHidden * 2;
+  const std::pair added(Bytes{rows + table * (2 + 4), table * (2 + 4)}, table * 2);
+  EXPECT_EQ(moved(true, spec::Dtype::fp32, 1), added);
+  EXPECT_EQ(moved(false, spec::Dtype::fp32, 4), added);
+  EXPECT_EQ(moved(false, spec::Dtype::bf16, 4),
+            std::pair(Bytes(rows + table * 3 / 4 * (2 + 2), table * 2 + table * 3 / 4 * 2), table * 2));
+  EXPECT_EQ(moved(false, spec::Dtype::bf16, 1), std::pair(Bytes(rows, table * 2), std::int64_t{0}));
+}
+
 TEST(Embedding, GradientGoesToTheSumsOfItsRowsWhereTheFrameworkAddsThem) {
   spec::Job j = toy::job();
   j.framework.adds_embedding_rows = true;

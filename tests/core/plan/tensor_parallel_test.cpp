@@ -279,6 +279,25 @@ TEST(TensorParallel, WeightGradientsAccumulateInTheMatmulOnlyWhenThatIsFused) {
   }
 }
 
+TEST(TensorParallel, QueriesKeysAndValuesAreCutEvenlyWhereRanksGatherThem) {
+  // 8 heads of 32 and 2 of keys and of values on 4 ranks: 64 of queries and 32 of each copied head, or a fourth of all
+  // 256 + 2 x 64. Parameters are the product's.
+  const auto sizes = [](bool gathers) {
+    const spec::Job j = toy::job({.tp = 4, .sp = true}, [&](spec::Job& job) {
+      job.model.kv_heads = 2;
+      job.model.bias = false;
+      job.framework.gathers_qkv = gathers;
+    });
+    const plan::Context c(j);
+    EXPECT_EQ(c.qkv_width, 64 + 2 * 32);  // that attention sees
+    return std::pair(plan::qkv_linear(c).out, plan::layer_parameters(c, 0).dense);
+  };
+  const auto copied = sizes(false), gathered = sizes(true);
+  EXPECT_EQ(copied.first, 128);
+  EXPECT_EQ(gathered.first, 96);
+  EXPECT_EQ(copied.second - gathered.second, 256 * (128 - 96));
+}
+
 TEST(TensorParallel, ABiasAddsOneReductionOfItsGradient) {
   const Written w(job(1, false, TpOverlap::none), [](TensorParallel& t) {
     t.row_backward({"row", kNarrow, kWide, true});

@@ -347,6 +347,15 @@ TEST(Check, EachUnsupportedFeatureIsNamed) {
             "network.fidelity");
 }
 
+TEST(Check, ANewTokenAttendsToItsPromptAtTheLeast) {
+  Job job = small_job();
+  job.training.mode = Mode::decode;
+  job.training.context = job.training.sequence;
+  EXPECT_EQ(fields(job), Fields{});
+  job.training.context = job.training.sequence - 1;
+  EXPECT_EQ(fields(job), Fields{"training.context"});
+}
+
 TEST(Check, TokensTravelBesideAnotherMicrobatchWhereAForwardIsPairedWithAWholeBackward) {
   const auto told = [](auto bend) {
     const std::vector<base::Fault> faults = unsupported(with([&](Job& j) {

@@ -206,6 +206,7 @@ TEST(Inputs, NameEveryRateOfTheFramework) {
                                                "copies_sequence",
                                                "sequence_parallel",
                                                "sums_replicas_last",
+                                               "scales_gradients",
                                                "stops_recompute",
                                                "shards_by_dtensor",
                                                "expands_kv",

@@ -174,6 +174,16 @@ TEST(Resolve, SlowHostsCaptureAllButTheExperts) {
   EXPECT_EQ(resolve(dense).strategy.cuda_graphs, CudaGraphs::whole);
 }
 
+TEST(Resolve, DecodingIsCapturedWithStagesToo) {
+  // Megatron's wait for each exchange is one of training.
+  Job job = small_job();
+  job.framework.synchronizes_p2p = true;
+  job.strategy.pp = 2;
+  EXPECT_EQ(resolve(job).strategy.cuda_graphs, CudaGraphs::none);
+  job.training.mode = Mode::decode;
+  EXPECT_EQ(resolve(job).strategy.cuda_graphs, CudaGraphs::whole);
+}
+
 TEST(Resolve, ModulesOfFp8GpusKeepTheHostBusier) {
   Job job = experts_of(4);
   job.framework.module_launch = base::us(74);

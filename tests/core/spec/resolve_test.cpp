@@ -61,6 +61,20 @@ TEST(Resolve, TheSequenceIsCutWhereTheFrameworkOrExpertsDemandItAndTheJobSaysNot
   EXPECT_TRUE(assumed(resolve(job), "sp: true (default of megatron with tp above 1)"));
 }
 
+TEST(Resolve, GradientsHaveTheDtypeOfWeightsWithoutMastersWherePyTorchKeepsThem) {
+  const auto dtype = [](bool master, int zero) {
+    Job job = small_job();
+    job.framework.moments_as_weights = true;
+    job.training.master_weights = master;
+    job.strategy.zero = zero;
+    return *resolve(job).training.gradient_dtype;
+  };
+  EXPECT_EQ(dtype(true, 0), Dtype::fp32);
+  EXPECT_EQ(dtype(false, 0), Dtype::bf16);
+  EXPECT_EQ(dtype(false, 1), Dtype::bf16);
+  EXPECT_EQ(dtype(false, 3), Dtype::fp32);  // what the reduction of shards is in
+}
+
 TEST(Resolve, ExpertsAreCutByTpWhereTheFrameworkDoesSoAndTheJobSaysNothing) {
   const auto etp = [](bool follows, bool given, int ep, int ffn, int dp = 2) {
     Job job = small_job();

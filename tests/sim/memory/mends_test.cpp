@@ -47,6 +47,8 @@ spec::Job advised(spec::Job job, const std::string& flags) {
       s.offload.parameters = spec::Offload::To::cpu;
     } else if (flag == "--set" && value == "strategy.fsdp.sync_each_microbatch=true") {
       s.fsdp_given = s.sync_given = s.fsdp.sync_each_microbatch = true;
+    } else if (flag == "--set" && value == "training.kv_cache_dtype=fp8") {
+      job.training.kv_cache_dtype = spec::Dtype::fp8;
     } else if (flag == "--set" && value == "strategy.linear_cross_entropy=true") {
       s.linear_cross_entropy = true;
     } else {
@@ -131,6 +133,45 @@ TEST(Mends, WiderTensorParallelismComesWithSequenceParallelismWhereThatFits) {
   const auto tensor = std::ranges::find_if(advice, [](const auto& flags) { return flags.starts_with("--tp"); });
   ASSERT_NE(tensor, advice.end()) << testing::PrintToString(advice);
   EXPECT_NE(tensor->find(" --sp --dp "), std::string::npos) << *tensor;
+}
+
+TEST(Mends, AnotherCutComesWithWhatIsThriftyWhereNeitherIsEnough) {
+  // All that is thrifty leaves parameters sharded over 8 ranks and one layer's activations of long sequences, so that
+  // half of its peak wants a cut of these, too.
+  const auto build = [](spec::Job& j) {
+    j.model.layers = 8;
+    j.training.sequence = 16'384;
+    j.model.max_positions = 16'384;
+    j.framework.offloads_parameters = false;
+  };
+  const spec::Job all = toy::job({.dp = 8, .zero = 3, .recompute = {Recompute::Kind::full}}, build);
+  double need = 0;
+  for (const sim::Footprint& f : sim::footprints(plan::build(all), all))
+    need = std::max(need, static_cast<double>(f.total()));
+  spec::Job job = toy::job({.dp = 8}, build);
+  job.cluster.node.gpu.memory = base::Bytes(need / 2);
+  const std::vector<std::string> advice = sim::changes_that_fit(job);
+  ASSERT_FALSE(advice.empty());
+  for (const std::string& flags : advice) {
+    EXPECT_NE(flags.find("--recompute full"), flags.npos) << flags;
+    EXPECT_TRUE(flags.find("--tp") != flags.npos || flags.find("--cp") != flags.npos ||
+                flags.find("--pp") != flags.npos)
+        << flags;
+    EXPECT_TRUE(fits(advised(job, flags))) << flags;
+  }
+}
+
+TEST(Mends, AServedModelsCacheMayBeNarrow) {
+  spec::Job job = toy::job({.tp = 2}, [](spec::Job& j) {
+    j.training.mode = spec::Mode::decode;
+    j.training.sequence = 4096;
+    j.model.max_positions = 8192;
+    j.training.global_batch = j.training.micro_batch = 64;
+    j.cluster.node.gpu.peak[static_cast<int>(spec::Dtype::fp8)] = base::TFLOPps(2000);
+  });
+  job = short_of_memory(job, 0.7);
+  const std::vector<std::string> advice = sim::changes_that_fit(job);
+  EXPECT_EQ(std::ranges::count(advice, "--set training.kv_cache_dtype=fp8"), 1) << testing::PrintToString(advice);
 }
 
 TEST(Mends, WhatMayNotBeToldMakesRoomForOthers) {
