@@ -71,7 +71,7 @@ result::Limit limit_of(const sim::Size& size, const spec::Job& given, const conf
         sim::last_that_fits(size.row, size.given, [&](std::int64_t value) { return step_at(value).fits; });
     out.reached = last.reached;
     out.next = last.next;
-    if (last.next) out.next_peak_bytes = step_at(*last.next).peak_bytes;
+    if (last.next) out.next_prediction = step_at(*last.next);
     if (!last.reached) return out;
     out.settings = size.settings(*last.reached);
     const spec::Job reached = job_at(*last.reached);

@@ -13,6 +13,7 @@
 #include "reports/json_object.h"
 #include "reports/layout.h"
 #include "reports/quantity.h"
+#include "reports/shortfall.h"
 #include "reports/table.h"
 #include "reports/tight.h"
 
@@ -33,7 +34,11 @@ std::string billions(std::int64_t parameters) {
 
 std::string beyond(const Limit& limit) {
   if (!limit.next) return "the largest tried";
-  return fmt::format("{} would take {}", base::with_commas(*limit.next), bytes(limit.next_peak_bytes));
+  const Prediction& p = limit.next_prediction;
+  const auto [needed, there] = shortfall_of(p);
+  const char* of = p.attack == "host_memory" ? " of the host's " : p.attack == "nvme" ? " of the drives' " : nullptr;
+  return fmt::format("{} would take {}", base::with_commas(*limit.next), bytes(needed)) +
+         (of ? of + bytes(there) : std::string());
 }
 
 void add(const Limit& limit, Table& table, const Style& style) {
@@ -78,7 +83,12 @@ Json limit_json(const Limit& limit) {
   out["given"] = limit.given;
   out["reached"] = limit.reached ? Json(*limit.reached) : Json(nullptr);
   out["next"] = limit.next ? Json(*limit.next) : Json(nullptr);
-  if (limit.next) out["next_peak_bytes"] = limit.next_peak_bytes;
+  if (limit.next) {
+    const auto [needed, there] = shortfall_of(limit.next_prediction);
+    out["next_peak_bytes"] = limit.next_prediction.peak_bytes;
+    out["next_attack"] = limit.next_prediction.attack;
+    out["next_short_bytes"] = needed - there;
+  }
   if (!limit.reached) return out;
   const Prediction& p = limit.prediction;
   out["settings"] = object_of(limit.settings);

@@ -40,6 +40,8 @@ std::vector<base::Fault> rule_faults(const Job& job) {
 }  // namespace
 
 std::vector<base::Fault> check(const Job& job) {
+  // Until nodes have as many GPUs there is no number of ranks that other rules could divide.
+  if (!even_nodes(job.cluster)) return mixed_cluster_faults(job);
   std::vector<base::Fault> faults = rule_faults(job);
   add(faults, vocabulary_faults(job));
   add(faults, serving_faults(job));

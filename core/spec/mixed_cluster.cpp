@@ -39,6 +39,11 @@ int least_able(const Cluster& cluster) {
   return static_cast<int>(least - cluster.groups.begin());
 }
 
+bool even_nodes(const Cluster& cluster) {
+  return std::ranges::all_of(
+      cluster.groups, [&](const NodeGroup& group) { return group.node.gpus == cluster.groups.front().node.gpus; });
+}
+
 std::vector<base::Fault> mixed_cluster_faults(const Job& job) {
   std::vector<base::Fault> faults;
   const Cluster& cluster = job.cluster;
@@ -47,10 +52,13 @@ std::vector<base::Fault> mixed_cluster_faults(const Job& job) {
   for (std::size_t g = 0; g < cluster.groups.size(); ++g) {
     const Node& node = cluster.groups[g].node;
     if (node.gpus != first.gpus) {
+      const int fewest = std::min(node.gpus, first.gpus);
+      const bool racks = std::max(node.nvlink.domain, first.nvlink.domain) > std::max(node.gpus, first.gpus);
       faults.push_back({field_of(g),
                         "nodes of " + std::to_string(node.gpus) + " GPUs beside nodes of " +
                             std::to_string(first.gpus) + " are not supported by this version",
-                        "write gpus: " + std::to_string(std::min(node.gpus, first.gpus)) + " for both"});
+                        racks ? "choose nodes of as many GPUs whose NVLink joins as many"
+                              : "write gpus: " + std::to_string(fewest) + " for both"});
     }
     if (node.nvlinked() != first.nvlinked()) {
       faults.push_back({field_of(g),

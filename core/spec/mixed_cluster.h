@@ -13,6 +13,9 @@ namespace spec {
 /// peak. REQUIRES: a mixed cluster.
 int least_able(const Cluster&);
 
+/// Whether all nodes have as many GPUs.
+bool even_nodes(const Cluster&);
+
 /// What only a mixed cluster can get wrong; none otherwise. Each group obeys the rules of a whole cluster, too.
 std::vector<base::Fault> mixed_cluster_faults(const Job&);
 

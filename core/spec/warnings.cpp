@@ -50,6 +50,19 @@ std::vector<std::string> idle_keys(const Job& job) {
   return out;
 }
 
+/// Parts that no vendor puts together.
+std::vector<std::string> odd_parts(const Job& job) {
+  std::vector<std::string> out;
+  for (int kind = 0; kind < job.cluster.kinds(); ++kind) {
+    const Node& node = job.cluster.node_of(kind);
+    if (!traits_of(node.gpu.generation).amd || node.nvlink.via != Switch::nvswitch) continue;
+    out.push_back("cluster.node: " + node.gpu.name +
+                  " is AMD's and NVSwitch NVIDIA's: what is predicted of links between "
+                  "them is measured on other GPUs; take a node of the GPU's own, such as mi300x-x8");
+  }
+  return out;
+}
+
 /// What costs time and buys nothing.
 std::vector<std::string> in_vain(const Job& job) {
   const Strategy& s = job.strategy;
@@ -102,6 +115,7 @@ std::vector<std::string> warnings(const Job& job) {
     out.emplace_back("simulation.seed draws kernels with unfold: true alone; without it jitter is a mean over draws");
   }
   for (std::string& line : idle_keys(job)) out.push_back(std::move(line));
+  for (std::string& line : odd_parts(job)) out.push_back(std::move(line));
   for (std::string& line : in_vain(job)) out.push_back(std::move(line));
   for (std::string& line : port_warnings(job.cluster)) out.push_back(std::move(line));
   for (std::string& line : serving_warnings(job)) out.push_back(std::move(line));

@@ -98,7 +98,7 @@ result::Limits limits() {
   sequence.parameters = 8'000'000'000;
   sequence.prediction = sample::prediction();
   sequence.next = 12288;
-  sequence.next_peak_bytes = 90'000'000'000;
+  sequence.next_prediction.peak_bytes = 90'000'000'000;
   micro_batch.size = "micro_batch";
   micro_batch.given = 4;
   width.size = "width";

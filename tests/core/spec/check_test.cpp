@@ -347,6 +347,18 @@ TEST(Check, EachUnsupportedFeatureIsNamed) {
             "network.fidelity");
 }
 
+TEST(Check, NodesOfDifferentSizeAreToldAloneForNothingElseCanBeCounted) {
+  Job job = small_job();
+  job.training.global_batch = 7;  // which no number of replicas divides
+  Node smaller = job.cluster.node;
+  smaller.gpus = 4;
+  smaller.nvlink.domain = 4;
+  job.cluster.groups = {{job.cluster.node, 1}, {smaller, 1}};
+  for (const std::string& field : fields(job)) EXPECT_TRUE(field.starts_with("cluster.node[1]")) << field;
+  job.cluster.groups.back().node = job.cluster.node;
+  EXPECT_EQ(fields(job), Fields{"training.global_batch"});
+}
+
 TEST(Check, ANewTokenAttendsToItsPromptAtTheLeast) {
   Job job = small_job();
   job.training.mode = Mode::decode;

@@ -21,6 +21,19 @@ TEST(Warnings, TellWhatIsOddAndNoFault) {
   EXPECT_EQ(warnings(job).size(), 3u);
 }
 
+TEST(Warnings, TellOfAMakersGpusBehindAnothersSwitch) {
+  Job job = small_job();
+  const auto told = [&] {
+    return std::ranges::any_of(warnings(job),
+                               [](const auto& w) { return w.starts_with("cluster.node: chip is AMD's"); });
+  };
+  EXPECT_FALSE(told());
+  job.cluster.node.gpu.generation = Generation::cdna3;
+  EXPECT_TRUE(told());
+  job.cluster.node.nvlink.via = Switch::mesh;
+  EXPECT_FALSE(told());
+}
+
 TEST(Warnings, TellOfCurvesOfAnotherGeneration) {
   Job job = small_job();
   spec::Calibration& curves = job.cluster.node.calibration;
