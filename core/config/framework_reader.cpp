@@ -54,6 +54,7 @@ void read_memory(MapReader& map, spec::Framework& framework) {
   map.read("wide_adapters", framework.wide_adapters);
   map.read("holds_frozen_inputs", framework.holds_frozen_inputs);
   map.read("fresh_gradients", framework.fresh_gradients);
+  map.read("frees_sharded_gradients", framework.frees_sharded_gradients);
   map.read("fp8_parameters", framework.fp8_parameters);
   map.read("keeps_gathered", framework.keeps_gathered);
   map.read("keeps_blocking_gathers", framework.keeps_blocking_gathers);

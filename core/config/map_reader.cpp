@@ -136,7 +136,9 @@ void MapReader::finish(std::string_view (*meant)(std::string_view)) {
     if (key == "source" || std::binary_search(known_.begin(), known_.end(), key)) continue;  // where a number is from
     std::string_view other = meant(key);
     if (other.starts_with(path_ + '.')) other.remove_prefix(path_.size() + 1);
-    faults_.push_back({path_of(key), "unknown key",
+    constexpr std::size_t kMost = 60;  // of another kind of file "keys" are whole lines
+    const bool long_line = key.size() > kMost;
+    faults_.push_back({path_of(long_line ? key.substr(0, kMost) + "..." : key), "unknown key",
                        other.empty() ? base::nearest_or(key, known_, "known keys: " + base::joined(known_))
                                      : "did you mean " + std::string(other) + '?',
                        entry.key_where});

@@ -216,7 +216,8 @@ void reduce_embedding_copies(const Context& c, SegmentBuilder& out, int stage) {
 
 void begin_step(const Context& c, SegmentBuilder& out, std::int64_t stage_parameters) {
   out.phase = Phase::optimizer;
-  if (c.job.framework.fresh_gradients) {  // nothing to zero: told for those who keep their memory all the same
+  const spec::Framework& f = c.job.framework;
+  if (f.fresh_gradients || (f.frees_sharded_gradients && c.strategy.zero > 0)) {  // but executors keep theirs
     out.compute(MemoryBound{Kind::copy, 0, 0, 0}, "zero gradients", 0);
     return;
   }

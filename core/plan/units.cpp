@@ -121,15 +121,15 @@ void ForwardUnits::head() {
 }
 
 BackwardUnits::BackwardUnits(const Context& c, SegmentBuilder& out, SegmentBuilder& weights, const Chunk& chunk,
-                             Upkeep upkeep)
+                             Duties duties)
     : c_(c),
       out_(out),
       weights_(weights),
       chunk_(chunk),
       cut_(c, chunk),
       gathers_(c, out),
-      buckets_(c, weights, true, upkeep.sums_replicas),
-      upkeep_(upkeep),
+      buckets_(c, weights, true, duties.sums_replicas),
+      duties_(duties),
       bucketed_(!c.fully_sharded || c.job.framework.bucketed_units) {
   if (!c.scatters_gradients) return;
   if (c.fully_sharded) {
@@ -193,7 +193,7 @@ void BackwardUnits::enter(int layer) {
 void BackwardUnits::leave(int layer) {
   if (!c_.scatters_gradients || !cut_.opens(layer)) return;
   const int unit = cut_.of(layer);
-  if (c_.fully_sharded && (!cut_.kept(unit) || upkeep_.releases_kept)) gathers_.release(cut_.held(unit));
+  if (c_.fully_sharded && (!cut_.kept(unit) || duties_.releases_kept)) gathers_.release(cut_.held(unit));
 }
 
 void BackwardUnits::complete(int layer) {
@@ -208,13 +208,13 @@ void BackwardUnits::finish() {
   if (!c_.scatters_gradients) return;
   out_.phase = weights_.phase = Phase::backward;
   out_.layer = weights_.layer = -1;
-  if (c_.fully_sharded && upkeep_.releases_kept) gathers_.release(cut_.root());
+  if (c_.fully_sharded && duties_.releases_kept) gathers_.release(cut_.root());
   if (!bucketed_) {
     reduce(root_gradients());
   } else if (chunk_.first) {
     reduce({embedding_parameters(c_) - late_table(c_) + cut_.loose().dense, 0});
   }
-  if (upkeep_.reduces) buckets_.flush();
+  if (duties_.reduces) buckets_.flush();
   let_go();
 }
 
@@ -224,7 +224,7 @@ void BackwardUnits::let_go() {
 }
 
 void BackwardUnits::reduce(const Held& held) {
-  if (!upkeep_.reduces || held.total() == 0) return;
+  if (!duties_.reduces || held.total() == 0) return;
   weights_.phase = Phase::backward;
   weights_.layer = out_.layer;
   const bool copies = !c_.fused_accumulation;

@@ -64,12 +64,12 @@ class ForwardUnits {
 class BackwardUnits {
  public:
   /// What this backward does with gradients and units.
-  struct Upkeep {
+  struct Duties {
     bool reduces;        // gradients are scattered
     bool sums_replicas;  // and summed over the replicas of their shards
     bool releases_kept;  // units that stayed gathered go
   };
-  BackwardUnits(const Context&, SegmentBuilder&, SegmentBuilder& weights, const Chunk&, Upkeep);
+  BackwardUnits(const Context&, SegmentBuilder&, SegmentBuilder& weights, const Chunk&, Duties);
   void enter(int layer_of_chunk);
   void leave(int layer_of_chunk);     // the layer's parameters are not read again
   void complete(int layer_of_chunk);  // its gradients are there
@@ -95,7 +95,7 @@ class BackwardUnits {
   UnitCut cut_;
   Gathers gathers_;
   GradientBuckets buckets_;
-  Upkeep upkeep_;
+  Duties duties_;
   bool bucketed_;
   std::int64_t in_flight_ = 0;         // bytes of the latest unit's reduction
   std::int64_t flying_gradients_ = 0;  // of the latest unit, where they are reduced without a copy

@@ -64,7 +64,8 @@ struct Framework {
   double fragmentation = 0;     // share of moving allocations that the caching allocator holds and cannot use
   bool keeps_casts = true;  // below 16 bits: casts of activations are kept for backward, of weights for the whole step
   bool autocasts = false;   // Training::autocast where the job is silent, see fill_autocast()
-  bool fresh_gradients = false;      // gradients are freed between steps: a lone microbatch makes them as it goes back
+  bool fresh_gradients = false;  // gradients are freed between steps: a lone microbatch makes them as it goes back
+  bool frees_sharded_gradients = false;  // zero 1 to 3: between steps, too, so that none are zeroed
   bool holds_frozen_inputs = false;  // zero 3: what recomputed layers of frozen weights read, and its gradient, stay
                                      // until the backward's end
   bool wide_adapters = false;  // beside a 16-bit base adapters with fp32 masters are in fp32 and run under autocast

@@ -100,9 +100,14 @@ TEST(Gradients, AreScaledInFrontOfTheirReductionWhereTheFrameworkDoesSo) {
 }
 
 TEST(Gradients, AreZeroedUnlessTheFrameworkFreesThem) {
-  for (const bool frees : {false, true}) {
-    const spec::Job job =
-        toy::job({.dp = 2, .microbatches = 3}, [&](spec::Job& j) { j.framework.fresh_gradients = frees; });
+  enum class Frees { none, all, sharded };
+  for (const auto& [what, zero] : {std::pair(Frees::none, 0), std::pair(Frees::all, 0), std::pair(Frees::sharded, 0),
+                                   std::pair(Frees::sharded, 1)}) {
+    const bool frees = what == Frees::all || (what == Frees::sharded && zero > 0);
+    const spec::Job job = toy::job({.dp = 2, .zero = zero, .microbatches = 3}, [&](spec::Job& j) {
+      j.framework.fresh_gradients = what == Frees::all;
+      j.framework.frees_sharded_gradients = what == Frees::sharded;
+    });
     const Plan p = plan::build(job);
     std::int64_t zeroed = 0;
     int launches = 0;

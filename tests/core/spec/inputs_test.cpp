@@ -207,6 +207,7 @@ TEST(Inputs, NameEveryRateOfTheFramework) {
                                                "sequence_parallel",
                                                "sums_replicas_last",
                                                "scales_gradients",
+                                               "frees_sharded_gradients",
                                                "stops_recompute",
                                                "shards_by_dtensor",
                                                "expands_kv",
