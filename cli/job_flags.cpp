@@ -85,8 +85,7 @@ Operand job_operand() { return {"JOB", "a Job file, or a name of `forerun list j
 std::string job_notes() {
   return "Flags override the file, and --set overrides both; a map as a whole (strategy={}) comes before what lies in "
          "it. Of a flag that is given again the last counts. Without JOB the flags alone make the Job. A dp of the "
-         "file gives way to other degrees, or GPUs, of the "
-         "command line.\n";
+         "file gives way to other degrees, or GPUs, of the command line.\n";
 }
 
 std::vector<Option> with_job_flags(std::vector<Option> own) {

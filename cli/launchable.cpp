@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -20,31 +21,31 @@
 namespace cli {
 namespace {
 
-/// Faults of keys of the strategy.
+/// What the launcher refuses of the Job; none: it can say all of it.
+std::vector<base::Fault> refused(const config::Value& tree, const config::Catalogue& catalogue,
+                                 const std::string& launcher) {
+  try {
+    config::launch::export_job(tree, catalogue, launcher);
+  } catch (const base::InputError& error) {
+    return error.faults;
+  }
+  return {};
+}
+
+/// Of keys of the strategy, with this one in place of the Job's.
 std::vector<base::Fault> refused(config::Value tree, const config::Catalogue& catalogue, const std::string& launcher,
                                  const result::Choices& strategy) {
   for (const auto& [key, value] : strategy) {
     config::set_path(tree, (key == "micro_batch" ? "training." : "strategy.") + key, value, "a strategy");
   }
-  std::vector<base::Fault> out;
-  try {
-    config::launch::export_job(tree, catalogue, launcher);
-  } catch (const base::InputError& error) {
-    std::ranges::copy_if(error.faults, std::back_inserter(out),
-                         [](const base::Fault& fault) { return fault.field.starts_with("strategy."); });
-  }
+  std::vector<base::Fault> out = refused(tree, catalogue, launcher);
+  std::erase_if(out, [](const base::Fault& fault) { return !fault.field.starts_with("strategy."); });
   return out;
 }
 
-/// Of any of the Job's keys.
-std::set<std::string> refused_fields(const config::Value& tree, const config::Catalogue& catalogue,
-                                     const std::string& launcher) {
+std::set<std::string> fields_of(const std::vector<base::Fault>& faults) {
   std::set<std::string> out;
-  try {
-    config::launch::export_job(tree, catalogue, launcher);
-  } catch (const base::InputError& error) {
-    for (const base::Fault& fault : error.faults) out.insert(fault.field);
-  }
+  for (const base::Fault& fault : faults) out.insert(fault.field);
   return out;
 }
 
@@ -97,10 +98,11 @@ std::function<bool(const std::string& flags)> sayable_changes(const config::Valu
                                                               const config::Catalogue& catalogue,
                                                               const std::string& launcher) {
   if (launcher.empty()) return {};
-  const std::set<std::string> before = refused_fields(tree, catalogue, launcher);
-  return [&tree, &catalogue, launcher, before](const std::string& flags) {
-    const std::set<std::string> after = refused_fields(with_flags(tree, flags, catalogue), catalogue, launcher);
-    return std::ranges::includes(before, after);
+  // Most jobs fit, and nobody asks.
+  return [&tree, known = catalogue.remembering(), launcher,
+          before = std::optional<std::set<std::string>>()](const std::string& flags) mutable {
+    if (!before) before = fields_of(refused(tree, known, launcher));
+    return std::ranges::includes(*before, fields_of(refused(with_flags(tree, flags, known), known, launcher)));
   };
 }
 

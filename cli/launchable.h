@@ -38,7 +38,7 @@ std::function<bool(const result::Choices&)> launchable_alone(const Arguments&, c
                                                              const config::Catalogue&, const spec::Framework&);
 
 /// Whether the launcher takes what such flags change of a Job as well as the Job itself; empty where none is known.
-/// `tree` and the catalogue outlive it.
+/// `tree` outlives it; one thread at a time asks.
 std::function<bool(const std::string& flags)> sayable_changes(const config::Value& tree, const config::Catalogue&,
                                                               const std::string& launcher);
 

@@ -57,9 +57,10 @@ void add(const ScalingPoint& point, Table& table, const Style& style) {
   if (!strategy.empty()) table.add_lines(paragraph("           ", strategy, style.columns));
 }
 
+bool runs(const ScalingPoint& point) { return point.row.status != Status::refused; }
+
 /// The most GPUs that run it. REQUIRES: some do
 int most_gpus(const ScalingCurve& curve) {
-  const auto runs = [](const ScalingPoint& point) { return point.row.status != Status::refused; };
   return std::find_if(curve.points.rbegin(), curve.points.rend(), runs)->gpus;
 }
 
@@ -69,7 +70,6 @@ bool fits_on_some(const ScalingCurve& curve) {
 
 std::string fall(const ScalingCurve& curve, double efficiency, const Style& style) {
   if (curve.reference_gpus == 0) return "  No number of GPUs runs it.\n";
-  const auto runs = [](const ScalingPoint& point) { return point.row.status != Status::refused; };
   if (curve.points.size() > 1 && std::ranges::count_if(curve.points, runs) == 1) {
     return "  Of these it runs on " + base::with_commas(most_gpus(curve)) + " GPUs alone.\n";
   }
@@ -90,7 +90,7 @@ std::string fall(const ScalingCurve& curve, double efficiency, const Style& styl
 std::string counted_of(const Scaling& s) {
   for (const ScalingCurve& curve : s.curves) {
     for (const ScalingPoint& point : curve.points) {
-      if (point.row.status != Status::refused) return result::counted(point.row.prediction);
+      if (runs(point)) return result::counted(point.row.prediction);
     }
   }
   return "tokens";

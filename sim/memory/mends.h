@@ -22,8 +22,8 @@ using MayTell = std::function<bool(const std::string& flags)>;
 /// At most four changes of the job that make it fit. Single ones, those first that usually cost least time
 /// (sim/mend_prices.h has their times); those that leave hardly any room (tight.h) where none leaves more. Where none
 /// does alone, or none but another cut over the ranks, as many together as it takes of those that trade time for
-/// memory, then with parameters sharded; where that is not enough, another cut besides, and states on the host. Each is planned and
-/// measured, none is guessed. Empty when nothing helps. REQUIRES: resolved.
+/// memory, then with parameters sharded; where that is not enough, another cut besides, and states on the host. Each is
+/// planned and measured, none is guessed. Empty when nothing helps. REQUIRES: resolved.
 std::vector<FittingChange> fitting_changes(const spec::Job&, const MayTell& = {});
 
 /// Their flags alone.
