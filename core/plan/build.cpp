@@ -233,6 +233,7 @@ Plan build(const spec::Job& job, int rounds) {
   plan.axes = context.axes;
   Pool pool(plan);
   plan.rolling = context.rolling;
+  plan.stages_over_fabric = context.stage_transfer.crosses_domain;
   std::vector<std::vector<Chunk>> chunks;
   std::vector<std::vector<Slot>> slots(context.pp);
   if (!job.model.is_list()) chunks = chunks_of(context);

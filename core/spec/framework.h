@@ -28,6 +28,7 @@ struct Framework {
   base::Seconds launch;             // host time to issue one kernel from eager code, its operator's dispatch included
   base::Seconds backward_launch;    // the same from the autograd engine's thread
   base::Seconds collective_launch;  // host time to issue one collective or transfer
+  base::Seconds pipelined_piece;    // overlap.tp chunked, stages over the fabric: more of it for each rank that meets
   base::Seconds step;               // host time of a step that hides under nothing: data, logging, schedule
   base::Bytes gradient_bucket;      // data-parallel reduction in buckets of this size; 0: one for all
   base::Bytes parameter_bucket;     // ZeRO-1 all-gather in buckets of this size; 0: one for all
@@ -139,8 +140,8 @@ struct Framework {
   FusedKernels fused;
   Overlap overlap;
   bool placeholders_of_fp8_gpus = false;  // fused accumulation leaves a 16-bit gradient a shape of a linear
-  // GPUs with fp8 run recipes of today, whose loss is fused whatever `fused` says; others run code of before 2024: see
-  // fill_older_code in resolve_kernels.cpp.
+  // GPUs with fp8 run recipes of today, whose loss is fused whatever `fused` says and whose gradients below 16 bits are
+  // in bf16 (resolve.cpp); others run code of before 2024: see fill_older_code in resolve_kernels.cpp.
   bool recipes_of_fp8_gpus = false;
   bool graphs_on_slow_hosts = false;        // recipes for nodes with a launch_slowdown capture layers: see fill_graphs
   base::Seconds module_launch_of_fp8_gpus;  // module_launch instead, on GPUs with fp8

@@ -239,6 +239,7 @@ class Walk {
     figure(of, "module_fetch", f.module_fetch);
     figure(of, "expert_launch", f.expert_launch);
     figure(of, "collective_launch", f.collective_launch);
+    figure(of, "pipelined_piece", f.pipelined_piece);
     figure(of, "step", f.step);
     figure({of.prefix, of.kind, of.source, "copies and files", true}, "cpu_optimizer", f.cpu_optimizer);
     figure({of.prefix, of.kind, of.source, "norm kernels", true}, "norm_backward", f.norm_backward);

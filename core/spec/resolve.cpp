@@ -8,9 +8,11 @@
 #include "core/spec/context_rules.h"
 #include "core/spec/fillers.h"
 #include "core/spec/fused_experts.h"
+#include "core/spec/generation.h"
 #include "core/spec/job.h"
 #include "core/spec/layer_cuts.h"
 #include "core/spec/rank_order.h"
+#include "core/spec/software_age.h"
 #include "core/spec/stated.h"
 
 namespace spec {
@@ -156,6 +158,14 @@ void fill_fp8(Job& job, Filler& of_framework) {
   if (*t.fp8_parameters) of_framework.tell("fp8_parameters", "true", framework);
 }
 
+/// NVIDIA's recipes below 16 bits keep and reduce gradients in bf16 since NeMo 2 (end of 2024): those for models that
+/// may be older were reduced in fp32 by NeMo's own optimizer unless told.
+bool recipe_has_16_bit_gradients(const Job& job) {
+  const bool nvidia = !traits_of(job.cluster.node.gpu.generation).amd;
+  return job.framework.recipes_of_fp8_gpus && nvidia && bytes_of(job.training.precision) < 2 &&
+         software_year(job) >= 2024;
+}
+
 void fill_gradients(Job& job, Filler& filler) {
   const Strategy& s = job.strategy;
   Training& t = job.training;
@@ -167,9 +177,11 @@ void fill_gradients(Job& job, Filler& filler) {
         ((job.framework.fp16_gradients && t.precision == Dtype::fp16) ||
          (job.framework.sharded_gradients_in_16_bits && storage(t.precision) == Dtype::bf16 && sharded));
     const bool of_weights = job.framework.moments_as_weights && !t.keeps_master() && s.zero < 2;
-    t.gradient_dtype = halves || of_weights ? storage(t.precision) : t.gradients();
+    const bool of_recipe = recipe_has_16_bit_gradients(job);
+    t.gradient_dtype = halves || of_weights || of_recipe ? storage(t.precision) : t.gradients();
     filler.tell("gradient_dtype", std::string(name(*t.gradient_dtype)),
                 halves       ? job.framework.name + " under " + std::string(name(t.precision))
+                : of_recipe  ? "NVIDIA's recipes below 16 bits"
                 : of_weights ? "of the weights, which have no masters"
                              : "main gradients");
   }

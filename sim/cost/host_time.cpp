@@ -61,6 +61,18 @@ bool are_one_kernel(const plan::Operator& op, const spec::Job& job) {
   return job.strategy.fused_kernels.experts.value_or(false) && plan::narrow(job, op.layer);
 }
 
+/// Whether it brings the pieces of tensor-parallel shards that are multiplied as they come.
+bool is_in_pieces(const plan::Channel& channel, const spec::Job& job) {
+  return job.strategy.overlap.tp == spec::TpOverlap::chunked && channel.kind == plan::Channel::Kind::group &&
+         channel.axis == plan::Axis::tp;
+}
+
+base::Seconds collective_launch(const plan::Operator& op, const plan::Plan& plan, const spec::Job& job) {
+  const spec::Framework& framework = job.framework;
+  const bool stalls = plan.stages_over_fabric && is_in_pieces(plan.channels[op.channel], job);
+  return framework.collective_launch + framework.pipelined_piece * (stalls ? job.strategy.tp : 0);
+}
+
 }  // namespace
 
 base::Seconds host_time(const plan::Operator& op, const plan::Plan& plan, const spec::Job& job, double slowdown) {
@@ -69,7 +81,7 @@ base::Seconds host_time(const plan::Operator& op, const plan::Plan& plan, const 
   const std::int64_t experts = experts_of(work);
   const bool beside = job.strategy.cuda_graphs == spec::CudaGraphs::beside_experts;
   if (beside && op.channel < 0 && experts == 0) return base::Seconds();
-  if (op.channel >= 0) return job.framework.collective_launch * op.launches * slowdown;
+  if (op.channel >= 0) return collective_launch(op, plan, job) * op.launches * slowdown;
   const double fetches = fetches_of(work, op.phase == plan::Phase::backward, job);
   return (launch_of(op, work, job) * op.launches + job.framework.module_fetch * fetches) * slowdown +
          job.framework.expert_launch * static_cast<double>(are_one_kernel(op, job) ? 0 : experts);

@@ -80,6 +80,15 @@ TEST(Build, RolesStandForAllRanksOfTheirStage) {
   EXPECT_EQ(p.tokens, 2 * 3 * 128);
 }
 
+TEST(Build, TellsWhetherStagesReachOneAnotherOverTheFabric) {
+  // Nodes of 8 ranks, a stage of 4 or of 8.
+  EXPECT_FALSE(plan::build(toy::job({.tp = 4, .pp = 2})).stages_over_fabric);
+  EXPECT_TRUE(plan::build(toy::job({.tp = 4, .pp = 2, .dp = 2})).stages_over_fabric);
+  EXPECT_FALSE(plan::build(toy::job({.tp = 4, .dp = 4})).stages_over_fabric);  // no stages
+  const auto rack = [](spec::Job& j) { j.cluster.node.nvlink.domain = 16; };
+  EXPECT_FALSE(plan::build(toy::job({.tp = 4, .pp = 2, .dp = 2}, rack)).stages_over_fabric);
+}
+
 TEST(Build, StagesRunTheirSlotsBetweenBeginAndEnd) {
   walk::Dice dice(60);
   for (int i = 0; i < 100; ++i) {

@@ -244,6 +244,28 @@ TEST(Resolve, GradientsStayInFp16WhereTheFrameworkKeepsThemSo) {
   EXPECT_EQ(gradients(false, Dtype::fp16), Dtype::fp32);
 }
 
+// NVIDIA's recipes since NeMo 2. Models with grouped heads are of 2024, Blackwell's software of 2025.
+TEST(Resolve, GradientsBelow16BitsAreInBf16WhereRecipesOfTodayHaveThemSo) {
+  const auto gradients = [](const auto& with) {
+    Job job = small_job();
+    job.framework.recipes_of_fp8_gpus = true;
+    job.cluster.node.gpu.generation = Generation::hopper;
+    job.training.precision = Dtype::fp8;
+    job.model.kv_heads = job.model.heads / 2;
+    with(job);
+    return resolve(job).training.gradients();
+  };
+  const auto old = [](Job& j) { j.model.kv_heads = j.model.heads; };
+  EXPECT_EQ(gradients([](Job&) {}), Dtype::bf16);
+  EXPECT_EQ(gradients([](Job& j) { j.training.precision = Dtype::nvfp4; }), Dtype::bf16);
+  EXPECT_EQ(gradients([](Job& j) { j.training.precision = Dtype::bf16; }), Dtype::fp32);
+  EXPECT_EQ(gradients([](Job& j) { j.training.gradient_dtype = Dtype::fp32; }), Dtype::fp32);  // as stated
+  EXPECT_EQ(gradients([](Job& j) { j.framework.recipes_of_fp8_gpus = false; }), Dtype::fp32);
+  EXPECT_EQ(gradients([](Job& j) { j.cluster.node.gpu.generation = Generation::cdna4; }), Dtype::fp32);
+  EXPECT_EQ(gradients(old), Dtype::fp32);  // GPT-3 and Llama 2 ran before, too
+  EXPECT_EQ(gradients([&](Job& j) { old(j), j.cluster.node.gpu.generation = Generation::blackwell; }), Dtype::bf16);
+}
+
 TEST(Resolve, EvenLoadsOfExpertsAreToldWhereTheJobSaysNothingOfThem) {
   const auto told = [](const auto& with) {
     Job job = small_job();

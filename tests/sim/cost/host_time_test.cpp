@@ -140,6 +140,32 @@ TEST(HostTime, UnderZeroThreeAModuleFetchesItsParameters) {
   EXPECT_NEAR(host_us(matmul(1, false), job), 10, 1e-9);
 }
 
+// Pieces of tensor-parallel shards, in a pipeline between nodes: 20 us of a collective and 220 for each of 4 ranks.
+TEST(HostTime, ACollectiveInPiecesTakesLongerWithItsRanksInAPipelineBetweenNodes) {
+  spec::Job job = job_of(0);
+  job.framework.pipelined_piece = base::us(220);
+  job.strategy.tp = 4;
+  job.strategy.overlap.tp = spec::TpOverlap::chunked;
+  plan::Plan plan;
+  plan.works = {plan::Collective{}};
+  plan.channels = {{.axis = plan::Axis::tp}, {.axis = plan::Axis::dp}, {.kind = plan::Channel::Kind::forward_edge}};
+  plan.stages_over_fabric = true;
+  const auto us = [&](int channel, double slowdown = 1) {
+    plan::Operator op;
+    op.channel = static_cast<std::int16_t>(channel);
+    return sim::host_time(op, plan, job, slowdown).si() * 1e6;
+  };
+  EXPECT_NEAR(us(0), 20 + 4 * 220, 1e-9);
+  EXPECT_NEAR(us(0, 2), 2 * (20 + 4 * 220), 1e-9);
+  EXPECT_NEAR(us(1), 20, 1e-9);  // of data-parallel ranks
+  EXPECT_NEAR(us(2), 20, 1e-9);  // to the next stage
+  job.strategy.overlap.tp = spec::TpOverlap::none;
+  EXPECT_NEAR(us(0), 20, 1e-9);
+  job.strategy.overlap.tp = spec::TpOverlap::chunked;
+  plan.stages_over_fabric = false;
+  EXPECT_NEAR(us(0), 20, 1e-9);
+}
+
 TEST(HostTime, GraphsBesideExpertsLeaveTheirKernelsAndExchangesToTheHost) {
   spec::Job job = job_of(12);
   job.strategy.cuda_graphs = spec::CudaGraphs::beside_experts;
