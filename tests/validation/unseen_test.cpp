@@ -63,9 +63,9 @@ TEST(Unseen, SoAreThoseOfRepositoriesButForCodeThatNoProfileHas) {
 }
 
 TEST(Unseen, SoAreThoseOfLogsAndReportsButForTensorParallelAcrossNodesOfOneCard) {
-  // 16 ranks of V100 over two nodes with one card each.
+  // 16 ranks of V100 over two nodes with one card each; experts in MXFP8 on GB200 in less than their host's figure.
   // In the median 9.1 % on 26 November 2026
-  expect_met({"logs"}, {{"dlperf-megatron-mp-1x16x1-16-3072x16"}, 0.1, 0.7});
+  expect_met({"logs"}, {{"dlperf-megatron-mp-1x16x1-16-3072x16", "bridge-qwen3-30b-mxfp8-8xgb200"}, 0.1, 0.7});
 }
 
 TEST(Unseen, SoAreThoseOfTutorialsAndClusterReports) {
@@ -169,9 +169,9 @@ TEST(Unseen, SoAreThoseOfHybridModels) {
 }
 
 TEST(Unseen, SoAreThoseOfExpertsBehindProjections) {
-  // Nemotron 3 Super on 64 GPUs: too fast by 11 to 27 % on racks, by 2 to 12 % on nodes of eight.
+  // Nemotron 3 Super on 64 GPUs: too fast by 10 to 25 % on racks, by 2 to 11 % on nodes of eight.
   // In the median 15.4 % on 29 November 2026
-  expect_met({"latent"}, {{"mb-26.04-super120b-gb200-nvfp4"}, 0.17, 0.8});
+  expect_met({"latent"}, {{}, 0.17, 0.8});
 }
 
 TEST(Unseen, SoAreThoseOfArchivedPagesAndNotebooks) {
