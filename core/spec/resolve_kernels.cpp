@@ -53,7 +53,7 @@ void fill_checkpoints(Job& job, Filler& of_framework) {
 
 /// Compilers pad the matmuls of a vocabulary whose rows do not begin at 16 bytes since 2024. On GPUs without fp8, for a
 /// model that nothing newer needs, they may be older: steps of GPT-2 with 50,257 rows on A100, under PyTorch 2.0 and a
-/// build of May 2024, took as long as unpadded matmuls do (docs/accuracy.md).
+/// build of May 2024, took as long as unpadded matmuls do (docs/accuracy-effects.md).
 void fill_compiled_head(Job& job, Filler& of_compiler) {
   const bool old = software_year(job) < 2024 && !job.cluster.node.gpu.computes(Dtype::fp8);
   if (!job.framework.compiles_head || job.model.vocab % 8 == 0 || !old || job.training.serves()) return;
