@@ -101,7 +101,10 @@ std::int64_t weight_beside_state(const Context& c) { return weights_are_masters(
 
 std::int64_t state_beside_weight(const Context& c) { return optimizer_bytes(c) - (weights_are_masters(c) ? 4 : 0); }
 
-std::int64_t owned_gradient_element(const Context& c) { return shards_masters(c) ? 4 : c.gradient_element; }
+std::int64_t owned_gradient_element(const Context& c) {
+  const bool as_shards = c.fully_sharded && c.job.framework.fp32_shards;
+  return as_shards ? weight_element(c) : c.gradient_element;
+}
 
 void hold_states(const Context& c, const Held& held, const std::vector<Chunk>& chunks, Role& role) {
   const auto hold = [&](Category category, std::int64_t bytes) { role.resident[static_cast<int>(category)] += bytes; };

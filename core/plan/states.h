@@ -25,8 +25,8 @@ std::int64_t weight_beside_state(const Context&);
 /// Bytes of one parameter's optimizer state besides the weight that a rank keeps.
 std::int64_t state_beside_weight(const Context&);
 
-/// Bytes of one parameter's gradient where the optimizer reads it: as it was reduced, or fp32 where the shards are the
-/// masters, whatever dtype it was reduced in (PyTorch).
+/// Bytes of one parameter's gradient where the optimizer reads it: as it was reduced, or in the dtype of PyTorch's
+/// shards (fp32 where they are the masters), to which it is cast whatever dtype it was reduced in.
 std::int64_t owned_gradient_element(const Context&);
 
 /// Whether a 16-bit weight gradient goes once it was added to the main one, or cast to it (torch.autocast).

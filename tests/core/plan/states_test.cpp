@@ -51,6 +51,21 @@ TEST(States, MasterWeightsThatAreTheShardsCountOnce) {
   EXPECT_EQ(held(role, Category::optimizer), 2000);
 }
 
+TEST(States, GradientsComeBackInTheDtypeOfShardsWithoutMasters) {
+  // PyTorch reduces in fp32 and casts to the parameter's 2 bytes: weights, gradients and each moment 2 P/n.
+  const spec::Job j = toy::job({.dp = 4, .zero = 3}, [](spec::Job& job) {
+    job.framework.fp32_shards = true;
+    job.framework.moments_as_weights = true;
+    job.training.master_weights = false;
+    job.training.moments_dtype = spec::Dtype::bf16;
+  });
+  ASSERT_EQ(j.training.gradients(), spec::Dtype::fp32);
+  const plan::Role role = role_of(j, {1000, 0});
+  EXPECT_EQ(held(role, Category::parameters), 500);
+  EXPECT_EQ(held(role, Category::gradients), 500);
+  EXPECT_EQ(held(role, Category::optimizer), 1000);
+}
+
 TEST(States, AreSharedInsideTheShardGroupAlone) {
   // 8 replicas in groups of 2: 18 P/2.
   const spec::Job j = toy::job({.dp = 8, .zero = 3}, [](spec::Job& job) { job.strategy.shard = 2; });
