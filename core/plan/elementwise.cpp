@@ -274,7 +274,7 @@ Chain bias_gradient(const Context& c, std::int64_t tokens, std::int64_t width) {
 // storage, the bias' products and their sum, the shares' products and sums, and an addition to the main gradient; the
 // rows joined. The first matmul adds its own.
 // by_row, torchtitan's experts of gpt-oss (torchtitan/models/gpt_oss/moe.py, 2025): repeat_interleave and an addition;
-// backward index_add, of which an H100 takes 28 to 33 bytes a number (moe.cpp).
+// backward index_add, of which an H100 takes 28 to 33 bytes a number (moe_rows.cpp).
 Chain expert_biases(const Context& c, std::int64_t rows, std::int64_t width, std::int64_t experts, bool last) {
   const double e = static_cast<double>(c.element);
   const int each = static_cast<int>(experts);

@@ -68,75 +68,6 @@ Linear latent_up(const Context& c, const MoeShape& shape) {
   return {.name = "latent up", .in = shape.width, .out = c.hidden, .bias = c.model.bias, .rows = shape.tokens};
 }
 
-/// Gathers or scatters rows of the experts' width.
-void MoeLayer::move(std::int64_t read_rows, std::int64_t written_rows, std::string_view name, int kernels, int beside) {
-  const std::int64_t row = shape_.width * c_.element;
-  out_.compute(MemoryBound{MemoryBound::Kind::copy, read_rows * row, written_rows * row, kernels}, name,
-               kernels + beside);
-}
-
-/// Launches' worth of the host's time around the plain exchange, once in each pass: where its copies are made or their
-/// sum's gradient is.
-int MoeLayer::beside_exchange() const { return copies_first() ? c_.job.framework.exchange_launches : 0; }
-
-/// One kernel reads a token once and writes it to each of its places (Transformer Engine's permutation.py); a selection
-/// of rows reads it for each.
-std::int64_t MoeLayer::rows_permuted() const { return c_.fused_permute ? shape_.tokens : shape_.copies; }
-
-/// By the operation. A copy moves each number at the copy curve's pace; PyTorch's products of rows with a number each,
-/// and its additions of rows to others by atomics, go number by number at half of that. An H100 takes for a number of a
-/// row, in bytes at the data sheet's bandwidth (tests/torch/probe.py): index_select and gather 3.6 to 4.9, the
-/// product 8.6, its gradients 19, scatter_add 14 to 17. index_add, 28 to 33, is not priced.
-constexpr std::int64_t kNumberByNumber = 2;
-
-void MoeLayer::permute_copies() {
-  if (multiplies_rows(c_)) return multiply_by_mask(places(), shape_.width, tokens_of_sequence(), "permute");
-  move(rows_permuted(), shape_.copies, "permute", 1, beside_exchange());
-}
-
-std::int64_t MoeLayer::tokens_of_sequence() const { return shape_.tokens / c_.batch; }
-std::int64_t MoeLayer::places() const { return shape_.copies / c_.batch; }
-
-void MoeLayer::multiply_by_mask(std::int64_t m, std::int64_t n, std::int64_t k, std::string_view name) {
-  out_.compute(Matmul{m, n, k, c_.batch, c_.operand, c_.storage, false}, name);
-}
-
-void MoeLayer::unpermute(std::int64_t rows, std::int64_t tokens, std::string_view name) {
-  if (multiplies_rows(c_)) return multiply_by_mask(tokens_of_sequence(), shape_.width, places(), name);
-  if (c_.fused_permute) return move(rows, tokens, name);
-  const std::int64_t read = kNumberByNumber * (rows + 2 * rows);          // weighed; added to what lies there
-  const std::int64_t written = kNumberByNumber * (rows + rows) + tokens;  // and zeros before
-  move(read, written, name, 3);
-}
-
-void MoeLayer::unpermute_gradient(std::int64_t read_rows, std::int64_t rows, std::string_view name) {
-  if (multiplies_rows(c_)) {
-    multiply_by_mask(places(), shape_.width, tokens_of_sequence(), name);
-    return multiply_by_mask(tokens_of_sequence(), places(), shape_.width, "routing weights gradient");
-  }
-  if (c_.fused_permute) return move(read_rows, rows, name, 1, beside_exchange());
-  // Copied; the gradients of rows and of their shares; the latter's sum.
-  move(read_rows + kNumberByNumber * (rows + rows) + rows, rows + kNumberByNumber * rows + rows, name, 4,
-       beside_exchange());
-}
-
-/// PyTorch's gradient of a choice of rows by index sorts the indices and adds row by row, as if it moved kIndexGradient
-/// rows for each: 1.85 ms for 196,608 rows of 2,048 in bf16 on a B200 (pytorch/ao pull request 4623), where a copy of
-/// all and the choice take 0.59, four rows at the copy curve's pace.
-constexpr std::int64_t kIndexGradient = 13;
-
-void MoeLayer::index_gradient(std::int64_t rows, std::string_view name) {
-  const std::int64_t read = kIndexGradient / 2 * rows;
-  move(read, kIndexGradient * rows - read, name, 3);
-}
-
-void MoeLayer::sum_up(std::int64_t rows, std::int64_t tokens, std::string_view name) {
-  if (multiplies_rows(c_)) return multiply_by_mask(tokens_of_sequence(), shape_.width, places(), name);
-  if (c_.fused_permute) return move(rows, tokens, name);
-  if (c_.job.framework.rows_by_index) return index_gradient(rows, name);
-  move(kNumberByNumber * 2 * rows, kNumberByNumber * rows + tokens, name, 2);
-}
-
 void MoeLayer::exchange(CollectiveKind kind, Axis axis, Stream stream, std::int64_t rows, std::int64_t element,
                         std::string_view name) {
   const std::int16_t channel = out_.pool().channel({Channel::Kind::group, axis});
@@ -282,49 +213,10 @@ void MoeLayer::activate_backward() {
       "expert activation gradient", 0);
 }
 
-bool MoeLayer::sorts() const {
-  return copies_first() && (c_.strategy.ep > 1 || c_.strategy.etp > 1) && shape_.experts > 1;
-}
-
-bool MoeLayer::pads() const { return copies_first() && c_.job.framework.pads_experts; }
-
-/// A row of zeros is joined to what arrives (a copy of all), and rows are taken by index: those of padding are that
-/// row. Where they are sorted the same index does both. The way back is one index.
-void MoeLayer::pad() {
-  if (sorts()) {
-    if (pads()) move(shape_.rows, shape_.rows, "pad rows");
-    return move(shape_.rows, shape_.rows, "sort by expert");
-  }
-  if (pads()) move(2 * shape_.rows, 2 * shape_.rows, "pad rows", 2);
-}
-
-void MoeLayer::unpad() {
-  if (sorts()) return move(shape_.rows, shape_.rows, "unsort by expert");
-  if (pads()) move(shape_.rows, shape_.rows, "unpad rows");
-}
-
-/// The row of zeros is given back: zeros with one more row, into which all are copied.
-void MoeLayer::unpad_gradient() {
-  if (sorts()) {
-    if (pads()) move(shape_.rows, 2 * shape_.rows, "unpad rows gradient", 2);
-    return move(shape_.rows, shape_.rows, "unsort by expert gradient");
-  }
-  if (pads()) move(2 * shape_.rows, 3 * shape_.rows, "unpad rows gradient", 3);
-}
-
-void MoeLayer::pad_gradient() {
-  if (sorts()) {
-    const bool by_index = pads() || (c_.job.framework.rows_by_index && !c_.fused_permute);
-    return by_index ? index_gradient(shape_.rows, "sort by expert gradient")
-                    : move(shape_.rows, shape_.rows, "sort by expert gradient");
-  }
-  if (pads()) index_gradient(shape_.rows, "pad rows gradient");
-}
-
 void MoeLayer::inner_forward() {
-  if (!copies_first()) move(shape_.received, shape_.received, "permute");
+  if (!copies_first()) rows_.permute_received();
   exchange_over_etp(CollectiveKind::all_gather, "expert all-gather");
-  pad();
+  rows_.pad();
   linear_.full_forward(up(), Side::column);
   add_biases("expert up biases added", shape_.up_width, false);
   activate();
@@ -333,7 +225,7 @@ void MoeLayer::inner_forward() {
 void MoeLayer::outer_forward() {
   linear_.full_forward(down(), Side::row);
   add_biases("expert down biases added", shape_.width, true);
-  unpad();
+  rows_.unpad();
 }
 
 void MoeLayer::forward() {
@@ -344,17 +236,17 @@ void MoeLayer::forward() {
   if (!c_.overlap_shared_expert) shared_forward();
   if (latent()) linear_.full_forward(latent_down(c_, shape_));
   out_.take(Category::workspace, buffers);
-  if (copies_first()) permute_copies();
+  if (copies_first()) rows_.permute_copies();
   send_to_experts("expert dispatch", shape_.dispatch_element);
   if (c_.overlap_shared_expert) shared_forward();
   if (parallel) out_.join(Stream::ep);
   inner_forward();
   outer_forward();
   exchange_over_etp(CollectiveKind::reduce_scatter, "expert reduce-scatter");
-  if (!copies_first()) unpermute(shape_.received, shape_.tokens, "unpermute");
+  if (!copies_first()) rows_.unpermute(shape_.received, shape_.tokens, "unpermute");
   send_back("expert combine", shape_.combine_element);
   if (parallel) out_.join(Stream::ep);
-  if (copies_first()) unpermute(shape_.copies, shape_.tokens, "unpermute");
+  if (copies_first()) rows_.unpermute(shape_.copies, shape_.tokens, "unpermute");
   if (latent()) linear_.full_forward(latent_up(c_, shape_));
   add_shared();
   out_.give(Category::workspace, buffers);
@@ -380,7 +272,7 @@ void MoeLayer::forward_again(const KeptMatmuls& keeps) {
   out_.take(Category::workspace, buffers);
   // What was sent is read by nobody once it has arrived: a compiler leaves its copies out.
   if (copies_first() && !(sent && c_.strategy.compile)) {
-    permute_copies();
+    rows_.permute_copies();
   }
   if (!sent && c_.strategy.ep > 1) {
     send_to_experts("expert dispatch", shape_.dispatch_element);
@@ -432,26 +324,26 @@ void MoeLayer::backward() {
   const std::int64_t buffers = moe_exchange_bytes(c_);
   if (latent()) linear_.full_backward(latent_up(c_, shape_));
   out_.take(Category::workspace, buffers);
-  if (copies_first()) unpermute_gradient(shape_.tokens, shape_.copies, "unpermute gradient");
+  if (copies_first()) rows_.unpermute_gradient(shape_.tokens, shape_.copies, "unpermute gradient");
   send_to_experts("expert combine gradient", shape_.combine_element);
   if (c_.overlap_shared_expert) shared_backward();
   if (parallel) out_.join(Stream::ep);
-  if (!copies_first()) unpermute_gradient(shape_.received, shape_.received, "unpermute gradient");
+  if (!copies_first()) rows_.unpermute_gradient(shape_.received, shape_.received, "unpermute gradient");
   exchange_over_etp(CollectiveKind::all_gather, "expert gradient all-gather");
-  unpad_gradient();
+  rows_.unpad_gradient();
 
   linear_.full_backward(down(), Side::row);
   activate_backward();
   linear_.full_backward(up(), Side::column);
 
-  pad_gradient();
+  rows_.pad_gradient();
   exchange_over_etp(CollectiveKind::reduce_scatter, "expert gradient reduce-scatter");
-  if (!copies_first()) sum_up(shape_.received, shape_.received, "permute gradient");
+  if (!copies_first()) rows_.sum_up(shape_.received, shape_.received, "permute gradient");
   send_back("expert dispatch gradient", shape_.combine_element);
   if (!c_.overlap_shared_expert) shared_backward();
   out_.run_weights();
   if (parallel) out_.join(Stream::ep);
-  if (copies_first()) sum_up(shape_.copies, shape_.tokens, "permute gradient");
+  if (copies_first()) rows_.sum_up(shape_.copies, shape_.tokens, "permute gradient");
   if (latent()) linear_.full_backward(latent_down(c_, shape_));
   router_backward();
   add_input_gradients();

@@ -14,6 +14,7 @@
 
 #include "core/plan/builder.h"
 #include "core/plan/context.h"
+#include "core/plan/moe_rows.h"
 #include "core/plan/moe_shape.h"
 #include "core/plan/selective_ops.h"
 #include "core/plan/tensor_parallel.h"
@@ -44,7 +45,8 @@ bool runs_down_again(const Context&);
 class MoeLayer {
  public:
   /// REQUIRES: the model has experts; sequence parallel where tp > 1.
-  MoeLayer(const Context& c, SegmentBuilder& out) : c_(c), out_(out), shape_(c), linear_(c, out) {}
+  MoeLayer(const Context& c, SegmentBuilder& out)
+      : c_(c), out_(out), shape_(c), rows_(c, out, shape_), linear_(c, out) {}
 
   void forward();
   void backward();
@@ -60,43 +62,25 @@ class MoeLayer {
   void shared_backward();
   void gate_shared(bool backward);  // Moe::shared_gate
   bool copies_first() const { return plan::copies_first(c_); }
-  bool sorts() const;  // what arrives is not in the order of the experts
-  bool pads() const;   // Framework::pads_experts
-  void pad();
-  void unpad();
-  void unpad_gradient();
-  void pad_gradient();
-  void index_gradient(std::int64_t rows, std::string_view name);
   void inner_forward();  // from the rows that have arrived up to the inputs of the last matmuls
   void outer_forward();  // these, and their rows in the order in which they arrived
   void send_to_experts(std::string_view name, std::int64_t element);
   void send_back(std::string_view name, std::int64_t element);
   void exchange(CollectiveKind, Axis, Stream, std::int64_t rows, std::int64_t element, std::string_view name);
   void exchange_over_etp(CollectiveKind, std::string_view name);
-  void move(std::int64_t read_rows, std::int64_t written_rows, std::string_view name, int kernels = 1, int beside = 0);
-  int beside_exchange() const;
   bool fuses() const;  // activation and casts are part of the experts' matmuls
   Linear up() const;
   Linear down() const;
   void activate();
   void activate_backward();
-  std::int64_t rows_permuted() const;
-  void permute_copies();
-  /// Of each sequence: a mask of tokens by places at the experts, times tokens or what the experts made of them.
-  void multiply_by_mask(std::int64_t m, std::int64_t n, std::int64_t k, std::string_view name);
-  std::int64_t tokens_of_sequence() const;
-  std::int64_t places() const;
   void add_shared();
   bool latent() const { return c_.model.moe->latent > 0; }
   void add_biases(std::string_view name, std::int64_t width, bool last);
-  /// `rows` that arrive are weighed and summed up to `tokens`; the gradients of that, and of the rows' copies.
-  void unpermute(std::int64_t rows, std::int64_t tokens, std::string_view name);
-  void unpermute_gradient(std::int64_t read_rows, std::int64_t rows, std::string_view name);
-  void sum_up(std::int64_t rows, std::int64_t tokens, std::string_view name);
 
   const Context& c_;
   SegmentBuilder& out_;
   MoeShape shape_;
+  MoeRows rows_;
   TensorParallel linear_;
   std::optional<Stream> behind_;  // the exchange before, in this pass: what it brought is sent on
 };

@@ -145,13 +145,13 @@ struct Plan {
   std::vector<Segment> segments;
   std::vector<Role> roles;
   int tp = 1, cp = 1, dp = 1, pp = 1;
-  Axes axes;                       // of the ranks of one stage
-  bool rolling = false;            // a stage begins its next step as soon as it has ended this one
+  Axes axes;                        // of the ranks of one stage
+  bool rolling = false;             // a stage begins its next step as soon as it has ended this one
   bool stages_over_fabric = false;  // some rank of a stage reaches the next stage over the fabric
-  double model_flops = 0;          // of one step, all ranks (plan/flops.h)
-  double hardware_flops = 0;       // the same with what is computed again
-  double tokens = 0;               // of one step
-  std::int64_t operators() const;  // issued in one step by all roles
+  double model_flops = 0;           // of one step, all ranks (plan/flops.h)
+  double hardware_flops = 0;        // the same with what is computed again
+  double tokens = 0;                // of one step
+  std::int64_t operators() const;   // issued in one step by all roles
 };
 
 }  // namespace plan

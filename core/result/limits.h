@@ -24,8 +24,8 @@ struct Limit {
   bool tight = false;                                         // it, with hardly anything to spare (sim/memory/tight.h)
   std::vector<std::string> warnings;                          // of the reached one's job, which the given one has not
   std::optional<std::int64_t> next;                           // the nearest value found not to fit
-  Prediction next_prediction;           // its
-  std::string refusal;  // why this size cannot be varied; empty: it was
+  Prediction next_prediction;                                 // its
+  std::string refusal;                                        // why this size cannot be varied; empty: it was
 };
 
 struct Limits {

@@ -5,10 +5,9 @@
 // Simple protocol; LL and LL128 have their own latency, hop and efficiency and no ramp. `sent` is what a rank puts on
 // the wire, `own` what stays on it (sim/network/algorithms.h says how much, and in how many steps). The square root is
 // the slow filling of NCCL's channels. Steps that a ring has inside islands beyond those of 8 ranks take long_hop each,
-// where the curve has one. The price is of the fastest protocol of the fastest algorithm that the collective and its path
-// offer.
-// Across a fabric the efficiency falls with (domains / 2)^-decay, and uplinks of an oversubscribed leaf are shared.
-// Rates come from Paths: counted and worked out from the group's shape, or run as flows (sim/network/flow.h).
+// where the curve has one. The price is of the fastest protocol of the fastest algorithm that the collective and its
+// path offer. Across a fabric the efficiency falls with (domains / 2)^-decay, and uplinks of an oversubscribed leaf are
+// shared. Rates come from Paths: counted and worked out from the group's shape, or run as flows (sim/network/flow.h).
 // Leaves out: other axes on the same wires; with Paths' own rates, where there are no narrow uplinks to count,
 // placement other than consecutive nodes.
 // Source: NCCL's tuning model (src/graph/tuning.cc) for algorithms and steps; constants are fitted (docs/network.md).

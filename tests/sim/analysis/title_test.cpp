@@ -21,7 +21,8 @@ TEST(Title, NamesWhatIsUnusual) {
   j.strategy.lora = spec::Lora{.rank = 16};
   j.training.precision = spec::Dtype::fp8;
   const std::string text = sim::title(j);
-  EXPECT_NE(text.find("pp 2 zb-h1, ep 4, dp 4, zero 1 in groups of 2, lora 16, fp8, framework none, batch "), text.npos) << text;
+  EXPECT_NE(text.find("pp 2 zb-h1, ep 4, dp 4, zero 1 in groups of 2, lora 16, fp8, framework none, batch "), text.npos)
+      << text;
 }
 
 TEST(Title, TellsOneJobFromAnother) {
@@ -33,7 +34,8 @@ TEST(Title, TellsOneJobFromAnother) {
     j.training.global_batch = 16;
     j.training.sequence = 128;
   }));
-  EXPECT_TRUE(text.ends_with("zero 0, recompute full, fp16, framework deepspeed, batch 16 x 128, micro-batch 4")) << text;
+  EXPECT_TRUE(text.ends_with("zero 0, recompute full, fp16, framework deepspeed, batch 16 x 128, micro-batch 4"))
+      << text;
 }
 
 TEST(Title, OfServingNamesTheModeAndNoShards) {

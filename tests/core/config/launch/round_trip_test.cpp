@@ -31,7 +31,9 @@ const std::vector<const char*> kFlags{"true", "false"};
 std::vector<Case> cases() {
   return {
       {"megatron",
-       {{"model", {"llama3-8b", "gpt2-xl", "qwen3-30b-a3b", "qwen3-8b", "deepseek-v2", "deepseek-v3.2", "nemotron-4-15b", "smollm3-3b"}},
+       {{"model",
+         {"llama3-8b", "gpt2-xl", "qwen3-30b-a3b", "qwen3-8b", "deepseek-v2", "deepseek-v3.2", "nemotron-4-15b",
+          "smollm3-3b"}},
         {"strategy.tp", kDegrees},
         {"strategy.sp", kFlags},
         {"strategy.pp", kDegrees},
