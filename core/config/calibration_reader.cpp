@@ -40,6 +40,10 @@ void read_matmul(const Value& value, const std::string& path, spec::MatmulCurve&
     of.require("pace", curve.grouped_pace, 1e-3, kMost);
     of.require("each", curve.grouped_each);
   });
+  part("grouped_mm", curve.grouped_mm_from, [&](MapReader& of) {
+    of.require("pace", curve.grouped_mm_pace, 1e-3, kMost);
+    of.require("each", curve.grouped_mm_each);
+  });
   part("unaligned", curve.unaligned_from, [&](MapReader& of) {
     of.require("rows_of_8", curve.rows_of_8, 1e-3, 1);
     of.require("rows_of_2", curve.rows_of_2, 1e-3, 1);

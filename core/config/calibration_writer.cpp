@@ -34,6 +34,11 @@ std::string matmul(std::string_view name, const spec::MatmulCurve& c) {
     out += part(name, "grouped", fmt::format("pace: {:.6g}, each: {}", c.grouped_pace, yaml_us(c.grouped_each)),
                 c.grouped_from);
   }
+  if (!c.grouped_mm_from.source.empty()) {
+    out +=
+        part(name, "grouped_mm", fmt::format("pace: {:.6g}, each: {}", c.grouped_mm_pace, yaml_us(c.grouped_mm_each)),
+             c.grouped_mm_from);
+  }
   if (!c.unaligned_from.source.empty()) {
     out += part(name, "unaligned", fmt::format("rows_of_8: {:.6g}, rows_of_2: {:.6g}", c.rows_of_8, c.rows_of_2),
                 c.unaligned_from);

@@ -16,6 +16,7 @@ void read_host(MapReader& map, spec::Framework& framework) {
   map.read("module_launch", framework.module_launch);
   map.read("module_fetch", framework.module_fetch);
   map.read("expert_launch", framework.expert_launch);
+  map.read("grouped_mm", framework.grouped_mm);
 }
 
 /// How gradients and parameters travel, and in which formats.

@@ -40,6 +40,9 @@ struct MatmulCurve {
   double grouped_pace = 1;              // of a grouped matmul over that of a batched one
   base::Seconds grouped_each = {};      // one more for each group
   Provenance grouped_from = {};         // source empty: as `from`
+  double grouped_mm_pace = 1;           // the same of torch._grouped_mm, one kernel for all groups
+  base::Seconds grouped_mm_each = {};   // one more for each group
+  Provenance grouped_mm_from = {};      // source empty: as other grouped ones
   double gradient_pace = 1;             // with partial sums promoted to fp32 (plan::Matmul::gradient) over that without
   Provenance gradient_from = {};        // source empty: they cost nothing
   double rows_of_8 = 1, rows_of_2 = 1;  // pace where rows begin at multiples of 8, of 2 bytes, over that at 16

@@ -58,6 +58,7 @@ struct Framework {
       module_launch;  // the forward of a linear layer or of fused attention, whose backward takes as long; 0: a launch
   base::Seconds module_fetch;   // zero 3 over several ranks: to fetch and let go what a linear layer holds, each pass
   base::Seconds expert_launch;  // for each expert of a grouped matmul or of its casts; 0: one kernel does them all
+  bool grouped_mm = false;      // that kernel is torch._grouped_mm
   bool fused_optimizer = true;  // multi-tensor kernels; otherwise one chain of kernels a parameter tensor
   double optimizer_passes = 1;  // time of AdamW's update over that of one kernel that reads and writes all once
   base::Bytes context;          // held beside the framework's allocations: CUDA context, library handles and workspaces

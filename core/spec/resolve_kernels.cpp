@@ -100,9 +100,25 @@ void fill_norms(Job& job, Filler& of_framework) {
   if (!general.empty()) of_framework.tell("norms", "general kernels", f.name + " has no tuned ones of " + general);
 }
 
+/// Curves of grouped matmuls become those of the kernel that the framework calls.
+void fill_grouped(Job& job) {
+  if (!job.framework.grouped_mm) return;
+  const auto fill = [](Node& node) {
+    for (MatmulCurve& curve : node.calibration.matmul) {
+      if (curve.grouped_mm_from.source.empty()) continue;
+      curve.grouped_pace = curve.grouped_mm_pace;
+      curve.grouped_each = curve.grouped_mm_each;
+      curve.grouped_from = curve.grouped_mm_from;
+    }
+  };
+  fill(job.cluster.node);
+  for (NodeGroup& group : job.cluster.groups) fill(group.node);
+}
+
 }  // namespace
 
 void fill_kernels(Job& job, Filler& of_framework) {
+  fill_grouped(job);
   FusedKernels& fused = job.strategy.fused_kernels;
   const bool transformer = !job.model.is_list();  // a list of operators has its own norms and loss
   const bool ropes = transformer && job.model.ropes();

@@ -195,8 +195,8 @@ void list_sources(const spec::Calibration& before, spec::Calibration& now) {
       if (from.measured && std::find(out.begin(), out.end(), from.source) == out.end()) out.push_back(from.source);
     };
     for (const auto& curve : c.matmul)
-      note(curve.from), note(curve.grouped_from), note(curve.gradient_from), note(curve.unaligned_from),
-          note(curve.passes_from);
+      note(curve.from), note(curve.grouped_from), note(curve.grouped_mm_from), note(curve.gradient_from),
+          note(curve.unaligned_from), note(curve.passes_from);
     for (const auto& curve : c.attention) note(curve.from);
     for (const auto& curve : c.memory) note(curve.from);
     return out;

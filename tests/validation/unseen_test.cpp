@@ -188,6 +188,11 @@ TEST(Unseen, SoAreThoseOfCardsPapersAndLogs) {
       {{"paip-qwen3-4b-mb1", "paip-qwen3-4b-full", "paip-qwen3-4b-tp2", "together-grok1-256xb200-bf16"}, 0.085, 0.8});
 }
 
+TEST(Unseen, SoAreThoseOfReleasesTrainersAndClusterPages) {
+  // In the median 8.2 % on 30 November 2026
+  expect_met({"releases"}, {{}, 0.095, 0.85});
+}
+
 TEST(Unseen, SoAreThoseOfThreadsAndSubmissions) {
   // MI300X under Transformer Engine's development of 2024, as other steps of it.
   // In the median 8.5 % on 29 November 2026

@@ -106,8 +106,9 @@ TEST(Inputs, NameEveryConstantOfTheKernelCurves) {
                     "sources"};
   EXPECT_EQ(testing_support::members<spec::Calibration>(), parts.size() + 4);
   for (const char* own : {"accumulation", "compute_slowdown", "comm_slowdown"}) EXPECT_EQ(figures_under(own), 1u);
-  expect_known<spec::MatmulCurve>("matmul.bf16.",
-                                  {"from", "grouped_from", "gradient_from", "unaligned_from", "passes_from"});
+  expect_known<spec::MatmulCurve>(
+      "matmul.bf16.", {"from", "grouped_from", "gradient_from", "unaligned_from", "passes_from", "grouped_mm_pace",
+                       "grouped_mm_each", "grouped_mm_from"});
   expect_known<spec::AttentionCurve>("attention.flash3.", {"backward_measured", "low_precision_measured", "from"});
   expect_known<spec::MemoryCurve>("memory.norm.", {"from"});
   expect_known<spec::RecurrenceCurve>("recurrence.mamba2.", {"from"});
@@ -164,6 +165,7 @@ TEST(Inputs, NameEveryRateOfTheFramework) {
                                                "each_optimizer_gathers",
                                                "multiplies_rows",
                                                "recipes_of_fp8_gpus",
+                                               "grouped_mm",
                                                "synchronizes_p2p",
                                                "balances_stages",
                                                "fp32_shards",

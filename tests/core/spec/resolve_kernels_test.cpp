@@ -95,6 +95,21 @@ TEST(ResolveKernels, NormsAreTransformerEnginesWhereARunGoesThroughIt) {
       base::us(500));
 }
 
+TEST(ResolveKernels, GroupedMatmulsGoAtThePaceOfTheKernelThatTheFrameworkCalls) {
+  const auto pace = [](bool called, bool known) {
+    Job job = small_job();
+    job.framework.grouped_mm = called;
+    MatmulCurve& curve = job.cluster.node.calibration.matmul[static_cast<int>(Dtype::bf16)];
+    curve.grouped_pace = 0.9;
+    curve.grouped_mm_pace = 0.7;
+    if (known) curve.grouped_mm_from.source = "a table";
+    return resolve(job).cluster.node.calibration.matmul[static_cast<int>(Dtype::bf16)].grouped_pace;
+  };
+  EXPECT_EQ(pace(true, true), 0.7);
+  EXPECT_EQ(pace(false, true), 0.9);
+  EXPECT_EQ(pace(true, false), 0.9);
+}
+
 TEST(ResolveKernels, PermutationIsOneKernelWhereTheFrameworkOrItsRecipesHaveIt) {
   const auto fused = [](bool of_framework, bool of_recipes, bool experts) {
     Job job = small_job();
