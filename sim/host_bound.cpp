@@ -38,7 +38,7 @@ std::optional<std::string> host_bound(const spec::Job& job, const result::Predic
   if (job.model.moe && job.framework.expert_launch > kOfALoop) {
     const std::string& name = job.framework.name;
     out += "; " + name + " runs experts one after another: write framework: {base: " + name +
-           ", expert_launch: 0us} where yours runs them at once";
+           ", expert_launch: 0us, grouped_mm: true} where yours runs them at once";
   }
   return out;
 }

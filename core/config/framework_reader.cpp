@@ -9,7 +9,7 @@ void read_host(MapReader& map, spec::Framework& framework) {
   map.require("launch", framework.launch);
   map.require("backward_launch", framework.backward_launch);
   map.require("collective_launch", framework.collective_launch);
-  map.read("pipelined_piece", framework.pipelined_piece);
+  map.read("pipelined_tp_launch", framework.pipelined_tp_launch);
   map.require("step", framework.step);
   map.require("compiled_launch", framework.compiled_launch);
   map.read("plain_launch", framework.plain_launch);

@@ -112,6 +112,7 @@ struct Calibration {
   std::optional<Generation> generation;  // of `gpu`, where that is known and not the node's
   std::vector<std::string> measured_as;  // names of that GPU in tables of measured kernels
   double accumulation = 0;  // share of the time to read and write an fp32 sum that a matmul adding to it does not hide
+  bool grouped_mm = false;  // experts go through torch._grouped_mm; set by resolve(), as the framework calls it
   bool unaligned_on_cuda_cores = true;  // batched matmuls whose rows tensor cores cannot load; sim/cost/matmul.cpp
   double compute_slowdown = 1.08;       // of a kernel while a communication kernel holds SMs and memory bandwidth
   double comm_slowdown = 1.05;          // of a communication kernel while a compute kernel runs

@@ -25,13 +25,13 @@ inline constexpr auto kNamesOf<ExpertBiases> = spelt("fused", "by_expert", "by_r
 
 struct Framework {
   std::string name;
-  base::Seconds launch;             // host time to issue one kernel from eager code, its operator's dispatch included
-  base::Seconds backward_launch;    // the same from the autograd engine's thread
-  base::Seconds collective_launch;  // host time to issue one collective or transfer
-  base::Seconds pipelined_piece;    // overlap.tp chunked, stages over the fabric: more of it for each rank that meets
-  base::Seconds step;               // host time of a step that hides under nothing: data, logging, schedule
-  base::Bytes gradient_bucket;      // data-parallel reduction in buckets of this size; 0: one for all
-  base::Bytes parameter_bucket;     // ZeRO-1 all-gather in buckets of this size; 0: one for all
+  base::Seconds launch;               // host time to issue one kernel from eager code, its operator's dispatch included
+  base::Seconds backward_launch;      // the same from the autograd engine's thread
+  base::Seconds collective_launch;    // host time to issue one collective or transfer
+  base::Seconds pipelined_tp_launch;  // overlap.tp chunked, stages over the fabric: times tp, more of it a collective
+  base::Seconds step;                 // host time of a step that hides under nothing: data, logging, schedule
+  base::Bytes gradient_bucket;        // data-parallel reduction in buckets of this size; 0: one for all
+  base::Bytes parameter_bucket;       // ZeRO-1 all-gather in buckets of this size; 0: one for all
   int bucket_ranks = 0;  // with more data-parallel ranks than this, buckets grow as they do; 0: they never grow
   bool whole_later_chunks = false;        // only the first chunk of the first stage has buckets, the others one for all
   bool synchronizes_each_reduce = false;  // waits for the device after each gradient bucket

@@ -146,6 +146,11 @@ class Walk {
     share(of, "wave_share", c.wave_share);
     figure(of, "memory", c.memory);
     figure(of, "overhead", c.overhead);
+    if (!c.grouped_mm_from.source.empty()) {
+      const Origin grouped = origin(prefix, c.grouped_mm_from, "torch._grouped_mm " + dtype);
+      figure(grouped, "grouped_mm_pace", c.grouped_mm_pace);
+      figure(grouped, "grouped_mm_each", c.grouped_mm_each);
+    }
     if (!c.grouped_from.source.empty()) {
       const Origin grouped = origin(prefix, c.grouped_from, "grouped matmul " + dtype);
       figure(grouped, "grouped_pace", c.grouped_pace);
@@ -239,7 +244,7 @@ class Walk {
     figure(of, "module_fetch", f.module_fetch);
     figure(of, "expert_launch", f.expert_launch);
     figure(of, "collective_launch", f.collective_launch);
-    figure(of, "pipelined_piece", f.pipelined_piece);
+    figure(of, "pipelined_tp_launch", f.pipelined_tp_launch);
     figure(of, "step", f.step);
     figure({of.prefix, of.kind, of.source, "copies and files", true}, "cpu_optimizer", f.cpu_optimizer);
     figure({of.prefix, of.kind, of.source, "norm kernels", true}, "norm_backward", f.norm_backward);

@@ -100,19 +100,10 @@ void fill_norms(Job& job, Filler& of_framework) {
   if (!general.empty()) of_framework.tell("norms", "general kernels", f.name + " has no tuned ones of " + general);
 }
 
-/// Curves of grouped matmuls become those of the kernel that the framework calls.
+/// Said either way, so that a job resolved anew under another framework has that one's kernel.
 void fill_grouped(Job& job) {
-  if (!job.framework.grouped_mm) return;
-  const auto fill = [](Node& node) {
-    for (MatmulCurve& curve : node.calibration.matmul) {
-      if (curve.grouped_mm_from.source.empty()) continue;
-      curve.grouped_pace = curve.grouped_mm_pace;
-      curve.grouped_each = curve.grouped_mm_each;
-      curve.grouped_from = curve.grouped_mm_from;
-    }
-  };
-  fill(job.cluster.node);
-  for (NodeGroup& group : job.cluster.groups) fill(group.node);
+  job.cluster.node.calibration.grouped_mm = job.framework.grouped_mm;
+  for (NodeGroup& group : job.cluster.groups) group.node.calibration.grouped_mm = job.framework.grouped_mm;
 }
 
 }  // namespace

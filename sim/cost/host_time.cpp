@@ -70,7 +70,7 @@ bool is_in_pieces(const plan::Channel& channel, const spec::Job& job) {
 base::Seconds collective_launch(const plan::Operator& op, const plan::Plan& plan, const spec::Job& job) {
   const spec::Framework& framework = job.framework;
   const bool stalls = plan.stages_over_fabric && is_in_pieces(plan.channels[op.channel], job);
-  return framework.collective_launch + framework.pipelined_piece * (stalls ? job.strategy.tp : 0);
+  return framework.collective_launch + framework.pipelined_tp_launch * (stalls ? job.strategy.tp : 0);
 }
 
 }  // namespace

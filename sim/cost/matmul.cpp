@@ -132,13 +132,16 @@ Price priced(const plan::Matmul& w, const Device& device, double moved) {
   const base::Seconds added = std::max(sum, base::Seconds(busy.whole - apart));
   const base::Seconds fixed = curve.overhead + added;
   // What many small products cost beside one large one is a matter of the library: where no curve of its own says it,
-  // it is as in bf16.
+  // it is as in bf16; below 16 bits PyTorch calls other kernels than torch._grouped_mm, whose figures are of 16.
   const spec::MatmulCurve& grouped =
       curve.grouped_from.source.empty() ? matmul_curve(device.calibration, spec::Dtype::bf16) : curve;
-  if (w.grouped && !grouped.grouped_from.source.empty()) {
-    return {fixed + grouped.grouped_each * static_cast<double>(w.batch) + base::Seconds(apart / grouped.grouped_pace),
-            grouped.grouped_from.residual};
-  }
+  const auto in_groups = [&](double of_batched, base::Seconds each, double residual) -> Price {
+    return {fixed + each * static_cast<double>(w.batch) + base::Seconds(apart / of_batched), residual};
+  };
+  if (w.grouped && device.calibration.grouped_mm && !grouped.grouped_mm_from.source.empty())
+    return in_groups(grouped.grouped_mm_pace, grouped.grouped_mm_each, grouped.grouped_mm_from.residual);
+  if (w.grouped && !grouped.grouped_from.source.empty())
+    return in_groups(grouped.grouped_pace, grouped.grouped_each, grouped.grouped_from.residual);
   return {fixed + base::Seconds(apart), curve.from.residual};
 }
 

@@ -26,7 +26,7 @@ TEST(HostBound, IsToldWithWhatHelps) {
       warned(10'000, false),
       "the GPUs wait for their host in 100 % of the step: larger microbatches, cuda_graphs: true or compile: true "
       "leave it less to launch");
-  EXPECT_TRUE(warned(10'000, true).ends_with("expert_launch: 0us} where yours runs them at once"));
+  EXPECT_TRUE(warned(10'000, true).ends_with("expert_launch: 0us, grouped_mm: true} where yours runs them at once"));
 }
 
 TEST(HostBound, OnlyWhatTheFrameworkCanDoIsAdvised) {

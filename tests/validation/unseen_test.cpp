@@ -1,5 +1,5 @@
 // tests/validation/unseen_test.cpp -- published steps that had no say in any curve, constant or choice
-// (docs/accuracy.md). SPDX-License-Identifier: Apache-2.0
+// (docs/accuracy-unseen.md). SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -53,6 +53,9 @@ TEST(CalibrationWriter, WhatIsWrittenIsReadAgain) {
   curve.grouped_pace = 0.875;
   curve.grouped_each = base::us(3.5);
   curve.grouped_from = {false, "guess", 0, 0.25};
+  curve.grouped_mm_pace = 0.6875;
+  curve.grouped_mm_each = base::us(0.5);
+  curve.grouped_mm_from = {true, "one kernel", 20, 0.125};
   curve.gradient_pace = 0.9375;
   curve.gradient_from = {true, "more rows", 9, 0.1};
   written.memory[0] = {0.75, base::us(4), {true, "rows", 3, 0.02}};
@@ -68,6 +71,9 @@ TEST(CalibrationWriter, WhatIsWrittenIsReadAgain) {
   EXPECT_DOUBLE_EQ(got.overhead.si(), 2.5e-6);
   EXPECT_EQ(got.grouped_pace, 0.875);
   EXPECT_EQ(got.grouped_from.source, "guess");
+  EXPECT_EQ(got.grouped_mm_pace, 0.6875);
+  EXPECT_DOUBLE_EQ(got.grouped_mm_each.si(), 0.5e-6);
+  EXPECT_EQ(got.grouped_mm_from.rows, 20);
   EXPECT_EQ(got.gradient_from.rows, 9);
   EXPECT_TRUE(got.gradient_from.measured);
   EXPECT_EQ(again.matmul[0].ceiling, 0);

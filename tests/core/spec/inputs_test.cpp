@@ -20,7 +20,7 @@ spec::Job full_job() {
   for (auto& curve : c.matmul) {
     curve.ceiling = 0.8;
     curve.grouped_from.source = curve.gradient_from.source = "x";
-    curve.unaligned_from.source = curve.passes_from.source = "x";
+    curve.unaligned_from.source = curve.passes_from.source = curve.grouped_mm_from.source = "x";
   }
   for (auto& curve : c.attention) {
     curve.forward = curve.backward = curve.unequal_heads = curve.backward_ramp = curve.backward_low_precision = 0.5;
@@ -90,7 +90,7 @@ TEST(Inputs, NameEveryFigureOfTheFabric) {
 }
 
 TEST(Inputs, NameEveryConstantOfTheKernelCurves) {
-  // unaligned_on_cuda_cores is a choice between two kernels, not a figure; the rest are texts.
+  // grouped_mm and unaligned_on_cuda_cores are choices between two kernels, not figures; the rest are texts.
   const Names parts{"name",
                     "matmul",
                     "attention",
@@ -99,6 +99,7 @@ TEST(Inputs, NameEveryConstantOfTheKernelCurves) {
                     "power",
                     "gpu",
                     "measured_as",
+                    "grouped_mm",
                     "unaligned_on_cuda_cores",
                     "accumulation_source",
                     "unaligned_source",
@@ -107,8 +108,7 @@ TEST(Inputs, NameEveryConstantOfTheKernelCurves) {
   EXPECT_EQ(testing_support::members<spec::Calibration>(), parts.size() + 4);
   for (const char* own : {"accumulation", "compute_slowdown", "comm_slowdown"}) EXPECT_EQ(figures_under(own), 1u);
   expect_known<spec::MatmulCurve>(
-      "matmul.bf16.", {"from", "grouped_from", "gradient_from", "unaligned_from", "passes_from", "grouped_mm_pace",
-                       "grouped_mm_each", "grouped_mm_from"});
+      "matmul.bf16.", {"from", "grouped_from", "gradient_from", "unaligned_from", "passes_from", "grouped_mm_from"});
   expect_known<spec::AttentionCurve>("attention.flash3.", {"backward_measured", "low_precision_measured", "from"});
   expect_known<spec::MemoryCurve>("memory.norm.", {"from"});
   expect_known<spec::RecurrenceCurve>("recurrence.mamba2.", {"from"});

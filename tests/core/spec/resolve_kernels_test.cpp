@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/spec/stated.h"
 #include "tests/core/spec/small_job.h"
 
 namespace spec {
@@ -95,19 +96,18 @@ TEST(ResolveKernels, NormsAreTransformerEnginesWhereARunGoesThroughIt) {
       base::us(500));
 }
 
-TEST(ResolveKernels, GroupedMatmulsGoAtThePaceOfTheKernelThatTheFrameworkCalls) {
-  const auto pace = [](bool called, bool known) {
-    Job job = small_job();
-    job.framework.grouped_mm = called;
-    MatmulCurve& curve = job.cluster.node.calibration.matmul[static_cast<int>(Dtype::bf16)];
-    curve.grouped_pace = 0.9;
-    curve.grouped_mm_pace = 0.7;
-    if (known) curve.grouped_mm_from.source = "a table";
-    return resolve(job).cluster.node.calibration.matmul[static_cast<int>(Dtype::bf16)].grouped_pace;
-  };
-  EXPECT_EQ(pace(true, true), 0.7);
-  EXPECT_EQ(pace(false, true), 0.9);
-  EXPECT_EQ(pace(true, false), 0.9);
+TEST(ResolveKernels, GroupedMatmulsAreThoseOfTheFrameworkHoweverOftenItIsChanged) {
+  Job job = small_job();
+  job.cluster.groups.resize(2);
+  job.framework.grouped_mm = true;
+  Job called = resolve(job);
+  EXPECT_TRUE(called.cluster.node.calibration.grouped_mm);
+  for (const NodeGroup& group : called.cluster.groups) EXPECT_TRUE(group.node.calibration.grouped_mm);
+  Job changed = unresolved(called);
+  changed.framework.grouped_mm = false;
+  const Job again = resolve(changed);
+  EXPECT_FALSE(again.cluster.node.calibration.grouped_mm);
+  for (const NodeGroup& group : again.cluster.groups) EXPECT_FALSE(group.node.calibration.grouped_mm);
 }
 
 TEST(ResolveKernels, PermutationIsOneKernelWhereTheFrameworkOrItsRecipesHaveIt) {

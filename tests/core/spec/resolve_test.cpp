@@ -262,7 +262,8 @@ TEST(Resolve, GradientsBelow16BitsAreInBf16WhereRecipesOfTodayHaveThemSo) {
   EXPECT_EQ(gradients([](Job& j) { j.training.gradient_dtype = Dtype::fp32; }), Dtype::fp32);  // as stated
   EXPECT_EQ(gradients([](Job& j) { j.framework.recipes_of_fp8_gpus = false; }), Dtype::fp32);
   EXPECT_EQ(gradients([](Job& j) { j.cluster.node.gpu.generation = Generation::cdna4; }), Dtype::fp32);
-  EXPECT_EQ(gradients(old), Dtype::fp32);  // GPT-3 and Llama 2 ran before, too
+  EXPECT_EQ(gradients(old), Dtype::fp32);  // GPT-3 and most of Llama 2 ran before, too
+  EXPECT_EQ(gradients([](Job& j) { j.cluster.node.gpu.generation = Generation::ada; }), Dtype::bf16);
   EXPECT_EQ(gradients([&](Job& j) { old(j), j.cluster.node.gpu.generation = Generation::blackwell; }), Dtype::bf16);
 }
 

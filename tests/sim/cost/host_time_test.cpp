@@ -143,7 +143,7 @@ TEST(HostTime, UnderZeroThreeAModuleFetchesItsParameters) {
 // Pieces of tensor-parallel shards, in a pipeline between nodes: 20 us of a collective and 220 for each of 4 ranks.
 TEST(HostTime, ACollectiveInPiecesTakesLongerWithItsRanksInAPipelineBetweenNodes) {
   spec::Job job = job_of(0);
-  job.framework.pipelined_piece = base::us(220);
+  job.framework.pipelined_tp_launch = base::us(220);
   job.strategy.tp = 4;
   job.strategy.overlap.tp = spec::TpOverlap::chunked;
   plan::Plan plan;

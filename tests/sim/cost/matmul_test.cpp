@@ -50,6 +50,29 @@ TEST(Matmul, GroupsCostTheirPaceAndTheirOverheadOnlyWhereMeasured) {
   EXPECT_NEAR(us_of(grouped, d), 2 * before + 12, 1e-9);
   EXPECT_EQ(us_of(batched, d), before);
 }
+TEST(Matmul, GroupsOfTorchGroupedMmHaveItsPaceWhereThatIsKnown) {
+  // As above, with a pace of 0.25 and 1 us a group for the one kernel: four times, and 4 us; in fp16, too, which has no
+  // figures of its own and takes bf16's.
+  sim::Device d = tiled();
+  constexpr auto kFp16 = static_cast<std::size_t>(spec::Dtype::fp16);
+  spec::MatmulCurve& c = d.calibration.matmul[kBf16];
+  c.grouped_pace = 0.5;
+  c.grouped_each = base::us(3);
+  c.grouped_from.source = "toy";
+  d.calibration.matmul[kFp16] = {};
+  plan::Matmul w{.m = 1000, .n = 1000, .k = 1000, .batch = 4};
+  const double batched = us_of(w, d);
+  w.grouped = true;
+  d.calibration.grouped_mm = true;
+  EXPECT_NEAR(us_of(w, d), 2 * batched + 12, 1e-9) << "not known: as other grouped ones";
+  c.grouped_mm_pace = 0.25;
+  c.grouped_mm_each = base::us(1);
+  c.grouped_mm_from = {true, "toy", 3, 0.125};
+  EXPECT_NEAR(us_of(w, d), 4 * batched + 4, 1e-9);
+  EXPECT_EQ(sim::price(w, d).residual, 0.125);
+  d.calibration.grouped_mm = false;
+  EXPECT_NEAR(us_of(w, d), 2 * batched + 12, 1e-9) << "not called";
+}
 TEST(Matmul, ExpertsWithAnOddNumberOfTokensKeepTheTensorCores) {
   // The weight gradient of 20 experts of 1229 tokens: k counts tokens, which are whole rows wherever they start.
   // 20 x 1000 x 1000 x 1229: 4.916e10 FLOP take 49.16 us at 1 PFLOP/s; batched matrices would take 4,916 at 10 TFLOP/s.

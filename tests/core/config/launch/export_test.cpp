@@ -59,6 +59,24 @@ TEST(ExportedJob, ExpertsAndLatentAttentionAsMegatronSaysThem) {
   testing_support::expect_golden("launch_megatron_experts.txt", text_of(export_job(tree, catalogue(), "megatron")));
 }
 
+// Overrides go on top of a recipe, and NVIDIA's below 16 bits reduce gradients in bf16.
+TEST(ExportedJob, GradientsBelow16BitsAreSaidToARecipeEitherWay) {
+  const auto says = [](const std::string& what, const std::string& gradients, const std::string& precision) {
+    const config::Value tree = config::parse(
+        "{model: llama3-8b, cluster: {node: dgx-b200, nodes: 2}, strategy: {tp: 2}, training: {sequence: 8192, "
+        "global_batch: 64, precision: " +
+            precision + ", gradient_dtype: " + gradients + "}}",
+        "job.yaml");
+    return text_of(export_job(tree, catalogue(), "megatron-bridge")).find("ddp.grad_reduce_in_fp32=" + what) !=
+           std::string::npos;
+  };
+  for (const char* precision : {"fp8", "mxfp8", "nvfp4"}) {
+    EXPECT_TRUE(says("true", "fp32", precision)) << precision;
+    EXPECT_TRUE(says("false", "bf16", precision)) << precision;
+  }
+  EXPECT_FALSE(says("", "fp32", "bf16"));
+}
+
 TEST(ExportedJob, OneJobAsTorchtitanSaysIt) {
   const config::Value tree =
       job("tp: 2, sp: true, pp: 2, schedule: interleaved, vpp: 2, zero: 3, recompute: selective_ops, compile: true");

@@ -1,0 +1,88 @@
+// tests/core/plan/moe_rows_test.cpp -- layers of experts: how rows of tokens are copied, ordered and summed up. The toy
+// is toy_moe.h's. SPDX-License-Identifier: Apache-2.0
+#include "core/plan/moe_rows.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/plan/build.h"
+#include "tests/core/plan/toy_moe.h"
+#include "tests/core/plan/walk.h"
+
+namespace {
+
+using namespace toy_moe;
+/// Read, written and kernels of an operator of the first layer, rows of 256 numbers of 2 bytes.
+std::vector<std::int64_t> rows_moved(const spec::Job& j, std::string_view name) {
+  const plan::Plan p = plan::build(j);
+  std::vector<std::int64_t> out;
+  walk::operators(p, p.roles[0], [&](const plan::Call&, const plan::Operator& op) {
+    if (op.layer != 0 || p.names[op.name] != name || !out.empty()) return;
+    const auto& work = std::get<plan::MemoryBound>(p.works[op.work]);
+    out = {work.read / 512, work.written / 512, work.kernels};
+  });
+  return out;
+}
+
+TEST(MoeRows, PermutationByTheOperationWeighsAndAddsRowByRow) {
+  // 128 tokens are 256 copies. Fused, each token or copy is read once, and once written what comes of it.
+  using Rows = std::vector<std::int64_t>;
+  spec::Job j = spread(4);
+  EXPECT_EQ(rows_moved(j, "permute"), (Rows{128, 256, 1}));
+  EXPECT_EQ(rows_moved(j, "unpermute"), (Rows{256, 128, 1}));
+  EXPECT_EQ(rows_moved(j, "unpermute gradient"), (Rows{128, 256, 1}));
+  EXPECT_EQ(rows_moved(j, "permute gradient"), (Rows{256, 128, 1}));
+  // By the operation a token is read for each of its copies. At half a copy's pace: rows times shares (256 read and
+  // written, twice), and added to zeros (256 and what they are added to read, 256 written, twice; 128 zeros). Backward:
+  // copied out; times shares, and times rows for the shares' gradients, which are summed; then added to zeros again.
+  j.strategy.fused_kernels.permute = false;
+  EXPECT_EQ(rows_moved(j, "permute"), (Rows{256, 256, 1}));
+  EXPECT_EQ(rows_moved(j, "unpermute"), (Rows{2 * 256 + 2 * 512, 2 * 256 + 2 * 256 + 128, 3}));
+  EXPECT_EQ(rows_moved(j, "unpermute gradient"), (Rows{128 + 2 * 256 + 2 * 256 + 256, 256 + 2 * 256 + 256, 4}));
+  EXPECT_EQ(rows_moved(j, "permute gradient"), (Rows{2 * 512, 2 * 256 + 128, 2}));
+  // Where tokens are sent once, copies are made and summed where they arrive, 256 rows for 128 tokens again.
+  j.strategy.moe_dispatcher = spec::MoeDispatcher::allgather;
+  EXPECT_EQ(rows_moved(j, "permute"), (Rows{256, 256, 1}));
+  EXPECT_EQ(rows_moved(j, "unpermute"), (Rows{2 * 256 + 2 * 512, 2 * 256 + 2 * 256 + 128, 3}));
+  EXPECT_EQ(rows_moved(j, "permute gradient"), (Rows{2 * 512, 2 * 256 + 256, 2}));
+}
+
+TEST(MoeRows, PaddedRowsAreCopiedByIndexOnTheirWayToExpertsAndBack) {
+  using Rows = std::vector<std::int64_t>;
+  // 256 rows arrive. Joined with a row of zeros they are copied; what sorts them pads them. Back: zeros and a copy, the
+  // index, and the gradient of an index, worth 13 rows of copies a row.
+  spec::Job j = spread(4);
+  j.framework.pads_experts = true;
+  EXPECT_EQ(rows_moved(j, "pad rows"), (Rows{256, 256, 1}));
+  EXPECT_EQ(rows_moved(j, "sort by expert"), (Rows{256, 256, 1}));
+  EXPECT_EQ(rows_moved(j, "unsort by expert"), (Rows{256, 256, 1}));
+  EXPECT_EQ(rows_moved(j, "unpad rows gradient"), (Rows{256, 512, 2}));
+  EXPECT_EQ(rows_moved(j, "unsort by expert gradient"), (Rows{256, 256, 1}));
+  EXPECT_EQ(rows_moved(j, "sort by expert gradient"), (Rows{6 * 256, 7 * 256, 3}));
+  // Rows of one rank are in order already: the index only pads them.
+  spec::Job alone = spread(1, 1, 1);
+  alone.framework.pads_experts = true;
+  EXPECT_EQ(rows_moved(alone, "pad rows"), (Rows{512, 512, 2}));
+  EXPECT_EQ(rows_moved(alone, "unpad rows"), (Rows{256, 256, 1}));
+  EXPECT_EQ(rows_moved(alone, "unpad rows gradient"), (Rows{512, 768, 3}));
+  EXPECT_EQ(rows_moved(alone, "pad rows gradient"), (Rows{6 * 256, 7 * 256, 3}));
+}
+
+TEST(MoeRows, TheGradientOfRowsTakenByIndexSortsTheIndices) {
+  using Rows = std::vector<std::int64_t>;
+  spec::Job j = spread(4);
+  j.strategy.fused_kernels.permute = false;
+  j.framework.rows_by_index = true;
+  EXPECT_EQ(rows_moved(j, "permute"), (Rows{256, 256, 1}));
+  EXPECT_EQ(rows_moved(j, "permute gradient"), (Rows{6 * 256, 7 * 256, 3}));
+  EXPECT_EQ(rows_moved(j, "sort by expert gradient"), (Rows{6 * 256, 7 * 256, 3}));
+  j.strategy.fused_kernels.permute = true;
+  EXPECT_EQ(rows_moved(j, "permute gradient"), (Rows{256, 128, 1}));
+  EXPECT_EQ(rows_moved(j, "sort by expert gradient"), (Rows{256, 256, 1}));
+}
+
+}  // namespace
