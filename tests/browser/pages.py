@@ -67,7 +67,7 @@ class Pages:
         self.hostile = self.page("hostile", "predict", str(hostile))
         self.compare = self.page("compare", "compare", str(hostile), JOB, "--vary", "strategy.tp=2,4,8", "--vary",
                                  "strategy.recompute=selective,full")
-        self.search = self.page("search", "search", JOB, "--fix", "tp=4,8", "--fix", "pp=2,4", "--fix", "recompute=full")
+        self.search = self.page("search", "search", JOB, "--allow", "tp=4,8", "--allow", "pp=2,4", "--fix", "recompute=full")
         self.validate = self.page("validate", "validate", str(measured))
         plan, tiny, trace = self.folder / "plan.yaml", self.folder / "tiny.yaml", self.folder / "<u>trace.json"
         plan.write_text(PLAN)
