@@ -36,14 +36,14 @@ void read_matmul(const Value& value, const std::string& path, spec::MatmulCurve&
     read_provenance(of, from);
     of.finish();
   };
-  part("grouped", curve.grouped_from, [&](MapReader& of) {
-    of.require("pace", curve.grouped_pace, 1e-3, kMost);
-    of.require("each", curve.grouped_each);
-  });
-  part("grouped_mm", curve.grouped_mm_from, [&](MapReader& of) {
-    of.require("pace", curve.grouped_mm_pace, 1e-3, kMost);
-    of.require("each", curve.grouped_mm_each);
-  });
+  const auto groups = [&](std::string_view key, double& pace, base::Seconds& each, spec::Provenance& from) {
+    part(key, from, [&](MapReader& of) {
+      of.require("pace", pace, 1e-3, kMost);
+      of.require("each", each);
+    });
+  };
+  groups("grouped", curve.grouped_pace, curve.grouped_each, curve.grouped_from);
+  groups("grouped_mm", curve.grouped_mm_pace, curve.grouped_mm_each, curve.grouped_mm_from);
   part("unaligned", curve.unaligned_from, [&](MapReader& of) {
     of.require("rows_of_8", curve.rows_of_8, 1e-3, 1);
     of.require("rows_of_2", curve.rows_of_2, 1e-3, 1);

@@ -30,15 +30,12 @@ std::string matmul(std::string_view name, const spec::MatmulCurve& c) {
       "k_half: {:.6g}, wave_share: {:.6g}, memory: {:.6g}, overhead: {}, {}",
       name, kind(c.from.measured), c.ceiling, c.tile_m, c.tile_n, c.half_tile, c.quarter_tile, c.k_half, c.wave_share,
       c.memory, yaml_us(c.overhead), rows_of(c.from));
-  if (!c.grouped_from.source.empty()) {
-    out += part(name, "grouped", fmt::format("pace: {:.6g}, each: {}", c.grouped_pace, yaml_us(c.grouped_each)),
-                c.grouped_from);
-  }
-  if (!c.grouped_mm_from.source.empty()) {
-    out +=
-        part(name, "grouped_mm", fmt::format("pace: {:.6g}, each: {}", c.grouped_mm_pace, yaml_us(c.grouped_mm_each)),
-             c.grouped_mm_from);
-  }
+  const auto groups = [&](std::string_view key, double pace, base::Seconds each, const spec::Provenance& from) {
+    if (from.source.empty()) return;
+    out += part(name, key, fmt::format("pace: {:.6g}, each: {}", pace, yaml_us(each)), from);
+  };
+  groups("grouped", c.grouped_pace, c.grouped_each, c.grouped_from);
+  groups("grouped_mm", c.grouped_mm_pace, c.grouped_mm_each, c.grouped_mm_from);
   if (!c.unaligned_from.source.empty()) {
     out += part(name, "unaligned", fmt::format("rows_of_8: {:.6g}, rows_of_2: {:.6g}", c.rows_of_8, c.rows_of_2),
                 c.unaligned_from);

@@ -16,7 +16,6 @@ void read_host(MapReader& map, spec::Framework& framework) {
   map.read("module_launch", framework.module_launch);
   map.read("module_fetch", framework.module_fetch);
   map.read("expert_launch", framework.expert_launch);
-  map.read("grouped_mm", framework.grouped_mm);
 }
 
 /// How gradients and parameters travel, and in which formats.
@@ -90,6 +89,7 @@ void read_model_code(MapReader& map, spec::Framework& framework) {
   map.read("rescales_rows", framework.rescales_rows);
   map.read("rows_by_index", framework.rows_by_index);
   map.read("exchange_launches", framework.exchange_launches, 0, 1000);
+  map.read("grouped_mm", framework.grouped_mm);
   map.read("expert_biases", framework.expert_biases);
   map.read("written_gelu", framework.written_gelu);
   map.read("vocab_multiple", framework.vocab_multiple, 1, 100'000);

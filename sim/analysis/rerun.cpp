@@ -35,8 +35,9 @@ std::vector<double> work_prices(const plan::Plan& plan, const spec::Job& job) {
 std::vector<double> costs(const plan::Plan& plan, const spec::Job& job) {
   std::vector<double> out = work_prices(plan, job);
   const spec::Framework& f = job.framework;
-  for (const base::Seconds& host : {f.launch, f.backward_launch, f.compiled_launch, f.plain_launch, f.module_launch,
-                                    f.module_fetch, f.expert_launch, f.collective_launch, f.pipelined_tp_launch, f.step}) {
+  for (const base::Seconds& host :
+       {f.launch, f.backward_launch, f.compiled_launch, f.plain_launch, f.module_launch, f.module_fetch,
+        f.expert_launch, f.collective_launch, f.pipelined_tp_launch, f.step}) {
     out.push_back(host.si());
   }
   for (int kind = 0; kind < job.cluster.kinds(); ++kind) {

@@ -16,6 +16,7 @@
 namespace {
 
 using namespace toy_moe;
+
 /// Read, written and kernels of an operator of the first layer, rows of 256 numbers of 2 bytes.
 std::vector<std::int64_t> rows_moved(const spec::Job& j, std::string_view name) {
   const plan::Plan p = plan::build(j);
