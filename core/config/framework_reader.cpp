@@ -88,6 +88,7 @@ void read_model_code(MapReader& map, spec::Framework& framework) {
   map.read("pads_experts", framework.pads_experts);
   map.read("rescales_rows", framework.rescales_rows);
   map.read("rows_by_index", framework.rows_by_index);
+  map.read("weighs_in_fp32", framework.weighs_in_fp32);
   map.read("exchange_launches", framework.exchange_launches, 0, 1000);
   map.read("grouped_mm", framework.grouped_mm);
   map.read("expert_biases", framework.expert_biases);
@@ -96,6 +97,7 @@ void read_model_code(MapReader& map, spec::Framework& framework) {
   map.read("compiles", framework.compiles);
   map.read("compiles_head", framework.compiles_head);
   map.read("compiles_loss", framework.compiles_loss);
+  map.read("compiles_experts", framework.compiles_experts);
   map.read("compiles_unsharded_loss", framework.compiles_unsharded_loss);
   map.read("scales_fused_rope", framework.scales_fused_rope);
   map.read("separate_loss", framework.separate_loss);

@@ -38,12 +38,52 @@ void MoeRows::multiply_by_mask(std::int64_t m, std::int64_t n, std::int64_t k, s
   out_.compute(Matmul{m, n, k, c_.batch, c_.operand, c_.storage, false}, name);
 }
 
+/// Adding rows to others where a token has several: by sorting the indices and adding row by row, which is also the
+/// gradient of a choice of rows by index, as if it moved kSortedSum rows for each: 1.85 ms for 196,608 rows of 2,048 in
+/// bf16 on a B200 (pytorch/ao pull request 4623), where a copy of all and the choice take 0.59, four rows at the copy
+/// curve's pace. By atomics: what lies there is read and written, number by number.
+constexpr std::int64_t kSortedSum = 13;
+
+void MoeRows::sort_and_add(std::int64_t rows, std::string_view name) {
+  const std::int64_t read = kSortedSum / 2 * rows;
+  move(read, kSortedSum * rows - read, name, 3);
+}
+
+MoeRows::Moved MoeRows::summed(std::int64_t rows, std::int64_t tokens) const {
+  if (sums_by_index()) return {kSortedSum / 2 * rows, (kSortedSum - kSortedSum / 2) * rows, 3};
+  return {kNumberByNumber * 2 * rows, kNumberByNumber * rows + tokens, 2};  // zeros before
+}
+
+/// Rows times a number each. In fp32 they are cast there and back, and a number takes what its bytes take. Forward and
+/// backward of such a product and a sorted sum, 262,144 rows of 3,584 in bf16 to 16,384 tokens, take a GB300 13.5 ms,
+/// and 4.2 where a compiler makes the casts and products one kernel (torchtitan's LocalTokenDispatcher.combine under
+/// PyTorch 2.15; a reproduction of 26 September 2026 for that compiler's authors). Priced: 13.7 and 6.4.
+MoeRows::Moved MoeRows::weighed(std::int64_t rows) const {
+  if (weighs_compiled()) return {rows, rows, 1};
+  if (!weighs_wide(c_)) return {kNumberByNumber * rows, kNumberByNumber * rows, 1};
+  const std::int64_t wide = 4 * rows / c_.element;
+  return {rows + 2 * wide, 2 * wide + rows, 3};
+}
+
+/// The gradients of rows and of their numbers: two products and the latter's sum.
+MoeRows::Moved MoeRows::weighed_gradient(std::int64_t rows) const {
+  if (weighs_compiled()) return {2 * rows, rows, 1};
+  if (!weighs_wide(c_)) return {kNumberByNumber * 2 * rows + rows, kNumberByNumber * rows + rows, 3};
+  const std::int64_t wide = 4 * rows / c_.element;
+  return {rows + 5 * wide, 3 * wide + rows, 5};
+}
+
+bool MoeRows::sums_by_index() const { return c_.job.framework.rows_by_index && copies_first(c_); }
+bool MoeRows::weighs_compiled() const {
+  return c_.job.framework.weighs_in_fp32 && copies_first(c_) && compiles_experts(c_);
+}
+
 void MoeRows::unpermute(std::int64_t rows, std::int64_t tokens, std::string_view name) {
   if (multiplies_rows(c_)) return multiply_by_mask(tokens_of_sequence(), shape_.width, places(), name);
   if (c_.fused_permute) return move(rows, tokens, name);
-  const std::int64_t read = kNumberByNumber * (rows + 2 * rows);          // weighed; added to what lies there
-  const std::int64_t written = kNumberByNumber * (rows + rows) + tokens;  // and zeros before
-  move(read, written, name, 3);
+  Moved all = weighed(rows);
+  all += summed(rows, tokens);
+  move(all.read, all.written, name, all.kernels);
 }
 
 void MoeRows::unpermute_gradient(std::int64_t read_rows, std::int64_t rows, std::string_view name) {
@@ -52,25 +92,15 @@ void MoeRows::unpermute_gradient(std::int64_t read_rows, std::int64_t rows, std:
     return multiply_by_mask(tokens_of_sequence(), places(), shape_.width, "routing weights gradient");
   }
   if (c_.fused_permute) return move(read_rows, rows, name, 1, beside_exchange());
-  // Copied; the gradients of rows and of their shares; the latter's sum.
-  move(read_rows + kNumberByNumber * (rows + rows) + rows, rows + kNumberByNumber * rows + rows, name, 4,
-       beside_exchange());
-}
-
-/// PyTorch's gradient of a choice of rows by index sorts the indices and adds row by row, as if it moved kIndexGradient
-/// rows for each: 1.85 ms for 196,608 rows of 2,048 in bf16 on a B200 (pytorch/ao pull request 4623), where a copy of
-/// all and the choice take 0.59, four rows at the copy curve's pace.
-constexpr std::int64_t kIndexGradient = 13;
-
-void MoeRows::index_gradient(std::int64_t rows, std::string_view name) {
-  const std::int64_t read = kIndexGradient / 2 * rows;
-  move(read, kIndexGradient * rows - read, name, 3);
+  Moved all{read_rows, rows, 1};  // copied
+  all += weighed_gradient(rows);
+  move(all.read, all.written, name, all.kernels, beside_exchange());
 }
 
 void MoeRows::sum_up(std::int64_t rows, std::int64_t tokens, std::string_view name) {
   if (multiplies_rows(c_)) return multiply_by_mask(tokens_of_sequence(), shape_.width, places(), name);
   if (c_.fused_permute) return move(rows, tokens, name);
-  if (c_.job.framework.rows_by_index) return index_gradient(rows, name);
+  if (c_.job.framework.rows_by_index) return sort_and_add(rows, name);
   move(kNumberByNumber * 2 * rows, kNumberByNumber * rows + tokens, name, 2);
 }
 
@@ -107,10 +137,10 @@ void MoeRows::unpad_gradient() {
 void MoeRows::pad_gradient() {
   if (sorts()) {
     const bool by_index = pads() || (c_.job.framework.rows_by_index && !c_.fused_permute);
-    return by_index ? index_gradient(shape_.rows, "sort by expert gradient")
+    return by_index ? sort_and_add(shape_.rows, "sort by expert gradient")
                     : move(shape_.rows, shape_.rows, "sort by expert gradient");
   }
-  if (pads()) index_gradient(shape_.rows, "pad rows gradient");
+  if (pads()) sort_and_add(shape_.rows, "pad rows gradient");
 }
 
 }  // namespace plan

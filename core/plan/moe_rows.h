@@ -36,7 +36,23 @@ class MoeRows {
   bool sorts() const;  // what arrives is not in the order of the experts
   bool pads() const;   // Framework::pads_experts
   void move(std::int64_t read_rows, std::int64_t written_rows, std::string_view name, int kernels = 1, int beside = 0);
-  void index_gradient(std::int64_t rows, std::string_view name);
+  void sort_and_add(std::int64_t rows, std::string_view name);
+  /// Rows read and written by so many kernels.
+  struct Moved {
+    std::int64_t read = 0, written = 0;
+    int kernels = 0;
+    Moved& operator+=(const Moved& other) {
+      read += other.read;
+      written += other.written;
+      kernels += other.kernels;
+      return *this;
+    }
+  };
+  Moved summed(std::int64_t rows, std::int64_t tokens) const;
+  Moved weighed(std::int64_t rows) const;
+  Moved weighed_gradient(std::int64_t rows) const;
+  bool sums_by_index() const;
+  bool weighs_compiled() const;
   int beside_exchange() const;
   std::int64_t rows_permuted() const;
   /// Of each sequence: a mask of tokens by places at the experts, times tokens or what the experts made of them.

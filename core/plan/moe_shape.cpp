@@ -101,6 +101,12 @@ bool multiplies_rows(const Context& c) {
   return c.job.framework.multiplies_rows && c.strategy.moe_capacity_factor && copies_first(c) && !c.serves;
 }
 
+bool compiles_experts(const Context& c) { return c.strategy.compile && c.job.framework.compiles_experts; }
+
+bool weighs_wide(const Context& c) {
+  return c.job.framework.weighs_in_fp32 && copies_first(c) && !c.fused_permute && !compiles_experts(c);
+}
+
 MoeActivations moe_activations(const Context& c) {
   const MoeShape shape(c);
   MoeActivations out;
@@ -116,7 +122,10 @@ MoeActivations moe_activations(const Context& c) {
   };
   out.feed_forward = around(shape.rows, shape.up_width, shape.ffn);
   out.shared = around(c.tokens, shape.shared_up_width, shape.shared_ffn);
-  if (!c.fused_permute) out.returned = (copies_first(c) ? shape.copies : shape.received) * shape.width * c.element;
+  if (!c.fused_permute) {
+    const std::int64_t number = weighs_wide(c) ? 4 : c.element;
+    out.returned = (copies_first(c) ? shape.copies : shape.received) * shape.width * number;
+  }
   return out;
 }
 

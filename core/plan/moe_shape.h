@@ -60,6 +60,12 @@ bool copies_first(const Context&);
 /// Whether tokens reach places at experts of a limited room by products with a mask (Framework::multiplies_rows).
 bool multiplies_rows(const Context&);
 
+/// Whether a graph compiler has what stands around the grouped matmuls, too.
+bool compiles_experts(const Context&);
+
+/// Whether results of experts are multiplied by their weights as fp32 tensors (Framework::weighs_in_fp32).
+bool weighs_wide(const Context&);
+
 /// Bytes of the buffers that live only inside a pass through the layer: what the exchange sends and what it receives.
 std::int64_t moe_exchange_bytes(const Context&);
 

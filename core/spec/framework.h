@@ -79,15 +79,18 @@ struct Framework {
   int router_launches = 0, router_gradient_launches = 0;  // with what counts its tokens; 0: one a kernel
   bool pads_experts =
       false;  // rows of experts are copied by index to where each expert's begin at a multiple, and back
-  bool rescales_rows = false;  // fp8 rowwise: gradients' results are scaled by kernels of their own
-  bool rows_by_index = false;  // rows of tokens are taken by index, whose gradient sorts the indices
-  int exchange_launches = 0;   // what the host does in a pass around the plain exchange of tokens, in kernels' launches
-  bool written_gelu = false;   // models of GPT-2's recipe write GELU out in Python; resolve() clears it for others
-  int vocab_multiple = 1;      // in training the vocabulary is padded to a multiple of this a tensor-parallel rank
+  bool rescales_rows = false;   // fp8 rowwise: gradients' results are scaled by kernels of their own
+  bool rows_by_index = false;   // rows of tokens are taken and summed up by index, which sorts the indices to add
+  bool weighs_in_fp32 = false;  // results of experts are multiplied by their weights in fp32, and cast there and back
+  int exchange_launches = 0;  // what the host does in a pass around the plain exchange of tokens, in kernels' launches
+  bool written_gelu = false;  // models of GPT-2's recipe write GELU out in Python; resolve() clears it for others
+  int vocab_multiple = 1;     // in training the vocabulary is padded to a multiple of this a tensor-parallel rank
   // Of eager PyTorch, by what its modules allocate.
   bool compiles = false;      // a graph compiler takes every step whole: Strategy::compile, which a job cannot deny
   bool compiles_head = true;  // a graph compiler takes the output head; torchtitan: blocks alone
   bool compiles_loss = true;  // a graph compiler takes the loss with the model; torchtitan of 2024: blocks alone
+  bool compiles_experts =
+      true;  // a graph compiler takes what sends tokens to experts; torchtitan until April 2026: not
   bool compiles_unsharded_loss = false;  // where compiles_loss is false: under zero 0 and 1 all the same
   bool separate_loss = false;            // an unfused loss has tensors of its own where Megatron works in place
   bool keeps_gathered = false;  // under sp, gathered inputs of linears are kept for backward, not gathered again

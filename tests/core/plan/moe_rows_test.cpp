@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/plan/build.h"
+#include "core/plan/moe_shape.h"
 #include "tests/core/plan/toy_moe.h"
 #include "tests/core/plan/walk.h"
 
@@ -84,6 +85,41 @@ TEST(MoeRows, TheGradientOfRowsTakenByIndexSortsTheIndices) {
   j.strategy.fused_kernels.permute = true;
   EXPECT_EQ(rows_moved(j, "permute gradient"), (Rows{256, 128, 1}));
   EXPECT_EQ(rows_moved(j, "sort by expert gradient"), (Rows{256, 256, 1}));
+}
+
+TEST(MoeRows, ResultsWeighedInFp32AreCastThereAndBackUnlessCompiled) {
+  using Rows = std::vector<std::int64_t>;
+  // Of 256 rows, 512 in fp32: cast (256 to 512), times shares (512 to 512), cast back; then sorted and added, 13 rows a
+  // row. Backward: 128 tokens copied out to 256; cast; times shares; times rows (1,024 read, 512 written), which are
+  // summed (512 read); cast back.
+  spec::Job j = spread(4);
+  j.strategy.fused_kernels.permute = false;
+  j.framework.rows_by_index = j.framework.weighs_in_fp32 = true;
+  EXPECT_EQ(rows_moved(j, "unpermute"), (Rows{256 + 512 + 512 + 6 * 256, 512 + 512 + 256 + 7 * 256, 6}));
+  EXPECT_EQ(rows_moved(j, "unpermute gradient"),
+            (Rows{128 + 256 + 512 + 1024 + 512 + 512, 256 + 512 + 512 + 512 + 256, 6}));
+  // A compiler makes casts and products one kernel each way.
+  j.strategy.compile = true;
+  EXPECT_EQ(rows_moved(j, "unpermute"), (Rows{256 + 6 * 256, 256 + 7 * 256, 4}));
+  EXPECT_EQ(rows_moved(j, "unpermute gradient"), (Rows{128 + 512, 256 + 256, 2}));
+  j.framework.compiles_experts = false;
+  EXPECT_EQ(rows_moved(j, "unpermute gradient"),
+            (Rows{128 + 256 + 512 + 1024 + 512 + 512, 256 + 512 + 512 + 512 + 256, 6}));
+  // Another dispatcher's own kernels weigh in 16 bits, and add by atomics.
+  j.strategy.moe_dispatcher = spec::MoeDispatcher::deepep;
+  EXPECT_EQ(rows_moved(j, "unpermute")[0], 2 * 256 + 2 * 512);
+}
+
+TEST(MoeRows, WhatAProductInFp32ReadStaysInFp32) {
+  // 256 copies of 256 numbers: 4 bytes each instead of 2.
+  spec::Job j = spread(4);
+  j.strategy.fused_kernels.permute = false;
+  const std::int64_t narrow = plan::moe_activations(plan::Context(j)).returned;
+  j.framework.weighs_in_fp32 = true;
+  EXPECT_EQ(narrow, 256 * 256 * 2);
+  EXPECT_EQ(plan::moe_activations(plan::Context(j)).returned, 256 * 256 * 4);
+  j.strategy.compile = true;
+  EXPECT_EQ(plan::moe_activations(plan::Context(j)).returned, narrow);
 }
 
 }  // namespace
