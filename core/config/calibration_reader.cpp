@@ -28,31 +28,31 @@ void read_matmul(const Value& value, const std::string& path, spec::MatmulCurve&
   map.require("memory", curve.memory, 1e-3, kMost);
   map.require("overhead", curve.overhead);
   read_provenance(map, curve.from);
-  const auto part = [&](std::string_view key, spec::Provenance& from, auto read) {
+  const auto part = [&](std::string_view key, spec::CurvePart& curve_part, auto read) {
     const Value* const own = map.child(key);
     if (!own) return;
     MapReader of(*own, map.path_of(key), faults);
     read(of);
-    read_provenance(of, from);
+    read_provenance(of, curve_part.from);
     of.finish();
   };
-  const auto groups = [&](std::string_view key, double& pace, base::Seconds& each, spec::Provenance& from) {
-    part(key, from, [&](MapReader& of) {
-      of.require("pace", pace, 1e-3, kMost);
-      of.require("each", each);
+  const auto groups = [&](std::string_view key, spec::GroupedPace& grouped) {
+    part(key, grouped, [&](MapReader& of) {
+      of.require("pace", grouped.pace, 1e-3, kMost);
+      of.require("each", grouped.each);
     });
   };
-  groups("grouped", curve.grouped_pace, curve.grouped_each, curve.grouped_from);
-  groups("grouped_mm", curve.grouped_mm_pace, curve.grouped_mm_each, curve.grouped_mm_from);
-  part("unaligned", curve.unaligned_from, [&](MapReader& of) {
-    of.require("rows_of_8", curve.rows_of_8, 1e-3, 1);
-    of.require("rows_of_2", curve.rows_of_2, 1e-3, 1);
+  groups("grouped", curve.grouped);
+  groups("grouped_mm", curve.grouped_mm);
+  part("unaligned", curve.unaligned, [&](MapReader& of) {
+    of.require("rows_of_8", curve.unaligned.rows_of_8, 1e-3, 1);
+    of.require("rows_of_2", curve.unaligned.rows_of_2, 1e-3, 1);
   });
-  part("passes", curve.passes_from, [&](MapReader& of) {
-    of.require("input_gradient", curve.input_gradient_pace, 1e-3, 1.5);
-    of.require("weight_gradient", curve.weight_gradient_pace, 1e-3, 1.5);
+  part("passes", curve.passes, [&](MapReader& of) {
+    of.require("input_gradient", curve.passes.input_gradient, 1e-3, 1.5);
+    of.require("weight_gradient", curve.passes.weight_gradient, 1e-3, 1.5);
   });
-  part("gradients", curve.gradient_from, [&](MapReader& of) { of.require("pace", curve.gradient_pace, 1e-3, 1); });
+  part("gradients", curve.gradients, [&](MapReader& of) { of.require("pace", curve.gradients.pace, 1e-3, 1); });
   map.finish();
 }
 

@@ -18,10 +18,10 @@ std::string rows_of(const spec::Provenance& from) {
 }
 
 /// A part of a curve with its own source, below the curve and as far to the right as its first key.
-std::string part(std::string_view curve, std::string_view key, const std::string& numbers,
-                 const spec::Provenance& from) {
-  return fmt::format(",\n{:{}}{}: {{{}, kind: {}, {}}}", "", curve.size() + 5, key, numbers, kind(from.measured),
-                     rows_of(from));
+std::string part(std::string_view curve, std::string_view key, const std::string& numbers, const spec::CurvePart& of) {
+  if (!of.known()) return "";
+  return fmt::format(",\n{:{}}{}: {{{}, kind: {}, {}}}", "", curve.size() + 5, key, numbers, kind(of.from.measured),
+                     rows_of(of.from));
 }
 
 std::string matmul(std::string_view name, const spec::MatmulCurve& c) {
@@ -30,25 +30,19 @@ std::string matmul(std::string_view name, const spec::MatmulCurve& c) {
       "k_half: {:.6g}, wave_share: {:.6g}, memory: {:.6g}, overhead: {}, {}",
       name, kind(c.from.measured), c.ceiling, c.tile_m, c.tile_n, c.half_tile, c.quarter_tile, c.k_half, c.wave_share,
       c.memory, yaml_us(c.overhead), rows_of(c.from));
-  const auto groups = [&](std::string_view key, double pace, base::Seconds each, const spec::Provenance& from) {
-    if (from.source.empty()) return;
-    out += part(name, key, fmt::format("pace: {:.6g}, each: {}", pace, yaml_us(each)), from);
+  const auto groups = [&](std::string_view key, const spec::GroupedPace& grouped) {
+    out += part(name, key, fmt::format("pace: {:.6g}, each: {}", grouped.pace, yaml_us(grouped.each)), grouped);
   };
-  groups("grouped", c.grouped_pace, c.grouped_each, c.grouped_from);
-  groups("grouped_mm", c.grouped_mm_pace, c.grouped_mm_each, c.grouped_mm_from);
-  if (!c.unaligned_from.source.empty()) {
-    out += part(name, "unaligned", fmt::format("rows_of_8: {:.6g}, rows_of_2: {:.6g}", c.rows_of_8, c.rows_of_2),
-                c.unaligned_from);
-  }
-  if (!c.passes_from.source.empty()) {
-    out += part(
-        name, "passes",
-        fmt::format("input_gradient: {:.6g}, weight_gradient: {:.6g}", c.input_gradient_pace, c.weight_gradient_pace),
-        c.passes_from);
-  }
-  if (!c.gradient_from.source.empty()) {
-    out += part(name, "gradients", fmt::format("pace: {:.6g}", c.gradient_pace), c.gradient_from);
-  }
+  groups("grouped", c.grouped);
+  groups("grouped_mm", c.grouped_mm);
+  out += part(name, "unaligned",
+              fmt::format("rows_of_8: {:.6g}, rows_of_2: {:.6g}", c.unaligned.rows_of_8, c.unaligned.rows_of_2),
+              c.unaligned);
+  out += part(
+      name, "passes",
+      fmt::format("input_gradient: {:.6g}, weight_gradient: {:.6g}", c.passes.input_gradient, c.passes.weight_gradient),
+      c.passes);
+  out += part(name, "gradients", fmt::format("pace: {:.6g}", c.gradients.pace), c.gradients);
   return out + "}\n";
 }
 

@@ -13,6 +13,16 @@ std::int64_t bytes_per(spec::Dtype d) { return static_cast<std::int64_t>(spec::b
 }  // namespace
 
 Context::Context(const spec::Job& j) : job(j), model(j.model), strategy(j.strategy), placement(j.strategy) {
+  set_degrees_and_batch();
+  set_widths();
+  set_precision();
+  set_kernels();
+  set_overlap();
+  set_groups();
+  set_sharding();
+}
+
+void Context::set_degrees_and_batch() {
   tp = strategy.tp;
   dp = strategy.data();
   pp = strategy.pp;
@@ -30,14 +40,17 @@ Context::Context(const spec::Job& j) : job(j), model(j.model), strategy(j.strate
   context = decodes ? job.training.attended() : sequence;
   tokens = decodes ? batch : batch * sequence / cp;
   shard_tokens = sp ? tokens / tp : tokens;
+  document = spec::document_length(job.training);
+  chunk = spec::chunk_length(job.training, model.attention_chunk);
+}
+
+void Context::set_widths() {
   hidden = model.hidden;
   heads = model.heads / tp;
   kv_heads = model.mla ? heads : std::max(1, model.kv_heads / tp);  // latent keys and values are of every head
-  const bool expands = j.framework.expands_kv && !serves && !strategy.trades_heads();
+  const bool expands = job.framework.expands_kv && !serves && !strategy.trades_heads();
   attention_kv_heads = expands ? heads : kv_heads;
   head_dim = model.query_head_dim();
-  document = spec::document_length(job.training);
-  chunk = spec::chunk_length(job.training, model.attention_chunk);
   value_head_dim = model.value_head_dim();
   q_width = std::int64_t{heads} * head_dim;
   kv_width = std::int64_t{kv_heads} * head_dim;
@@ -49,6 +62,9 @@ Context::Context(const spec::Job& j) : job(j), model(j.model), strategy(j.strate
   spread_vocab = strategy.spreads_vocab();
   const int shares = tp * (spread_vocab ? pp : 1);
   vocab = (model.vocab + shares - 1) / shares;
+}
+
+void Context::set_precision() {
   dtype = job.training.precision;
   storage = spec::storage(dtype);
   operand = spec::bytes_of(dtype) >= 2 ? dtype : storage;
@@ -57,6 +73,9 @@ Context::Context(const spec::Job& j) : job(j), model(j.model), strategy(j.strate
   stream = autocast ? 4 : element;
   gradient_element = bytes_per(job.training.gradients());
   kv_element = job.training.kv_cache_dtype ? bytes_per(*job.training.kv_cache_dtype) : element;
+}
+
+void Context::set_kernels() {
   dropout = job.training.drops() && !serves;
   const spec::FusedKernels& fused = strategy.fused_kernels;
   fused_norm = fused.norm.value_or(true);
@@ -68,8 +87,10 @@ Context::Context(const spec::Job& j) : job(j), model(j.model), strategy(j.strate
   fused_accumulation = fused.grad_accumulation.value_or(true);
   fused_permute = fused.permute.value_or(true);
   fused_experts = fused.experts.value_or(false);
-  separate_gradients = !fused_accumulation && gradient_element != element;
   attention = strategy.attention_kernel.value_or(spec::AttentionKernel::flash2);
+}
+
+void Context::set_overlap() {
   tp_overlap = strategy.overlap.tp.value_or(spec::TpOverlap::none);
   if (decodes) tp_overlap = spec::TpOverlap::none;  // a token has no pieces
   overlap_grad_reduce = strategy.overlap.grad_reduce.value_or(false);
@@ -77,7 +98,9 @@ Context::Context(const spec::Job& j) : job(j), model(j.model), strategy(j.strate
   // Serving engines post their receives ahead: tokens come round while activations are still sent forward.
   overlap_p2p = serves || strategy.overlap.p2p.value_or(false);
   overlap_shared_expert = strategy.overlap.shared_expert;
+}
 
+void Context::set_groups() {
   const spec::Cluster& cluster = job.cluster;
   axes = axes_of(strategy);
   const int copies = model.mla || model.kv_heads == 0 ? 1 : std::max(1, tp / model.kv_heads);
@@ -88,14 +111,6 @@ Context::Context(const spec::Job& j) : job(j), model(j.model), strategy(j.strate
   for (int a = 0; a < kAxes; ++a) {
     axis_groups[a] = group_shape(axes.rank_stride(static_cast<Axis>(a)), axes.shapes[a].size, cluster, ranks);
   }
-  shard_axis = strategy.shard > 0 ? Axis::shard : Axis::dp;
-  expert_shard_axis = strategy.shard > 0 ? Axis::expert_shard : Axis::expert_dp;
-  scatters_gradients = strategy.zero >= 2 && (replicated() || strategy.offload.updates_on_host());
-  fully_sharded = strategy.zero == 3 && (replicated() || strategy.offload.fetches_parameters());
-  scatters_gradients |= fully_sharded;
-  sums_replicas_last = job.framework.sums_replicas_last && scatters_gradients && strategy.shard > 1 &&
-                       microbatches > 1 && !strategy.offload.updates_on_host();
-  if (scatters_gradients) separate_gradients = false;  // a unit's gradients are copied into their reduction instead
   tp_group = group(Axis::tp);
   dp_group = group(Axis::dp);
   embedding_group = ends_shape(axes.hop(), pp, cluster, ranks);
@@ -105,6 +120,17 @@ Context::Context(const spec::Job& j) : job(j), model(j.model), strategy(j.strate
   scatter_gather = job.framework.scatter_gather_pipeline && tp > 1 && !sp;
   if (pp > 1) stage_transfer = stage_hop(axes.hop(), pp, cluster, ranks);
   stage_transfer.bytes = tokens * hidden * element / (sp || scatter_gather ? tp : 1);
+}
+
+void Context::set_sharding() {
+  shard_axis = strategy.shard > 0 ? Axis::shard : Axis::dp;
+  expert_shard_axis = strategy.shard > 0 ? Axis::expert_shard : Axis::expert_dp;
+  fully_sharded = strategy.zero == 3 && (replicated() || strategy.offload.fetches_parameters());
+  scatters_gradients = fully_sharded || (strategy.zero >= 2 && (replicated() || strategy.offload.updates_on_host()));
+  sums_replicas_last = job.framework.sums_replicas_last && scatters_gradients && strategy.shard > 1 &&
+                       microbatches > 1 && !strategy.offload.updates_on_host();
+  // Under zero 2 and 3 a unit's gradients are copied into their reduction instead.
+  separate_gradients = !scatters_gradients && !fused_accumulation && gradient_element != element;
 }
 
 Transfer Context::transfer_between(int from, int to) const {

@@ -86,6 +86,16 @@ struct Context {
   /// Whether any parameter of a stage has copies on other ranks.
   bool replicated() const { return axes[Axis::dp].size > 1 || (model.moe && axes[Axis::expert_dp].size > 1); }
   bool fused_attention() const { return !writes_scores(attention); }
+
+ private:
+  // The constructor's parts; each reads what those before it have set.
+  void set_degrees_and_batch();
+  void set_widths();
+  void set_precision();
+  void set_kernels();
+  void set_overlap();
+  void set_groups();
+  void set_sharding();
 };
 
 }  // namespace plan

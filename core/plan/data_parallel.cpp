@@ -50,11 +50,11 @@ void copy_buckets_back(const Context& c, SegmentBuilder& out, const Held& held) 
   if (bytes > 0) out.compute(MemoryBound{MemoryBound::Kind::copy, bytes, bytes, 1}, "bucket copy-out", 1);
 }
 
-GradientBuckets::GradientBuckets(const Context& c, SegmentBuilder& out, bool bucketed, bool sums_replicas)
+GradientBuckets::GradientBuckets(const Context& c, SegmentBuilder& out, BucketRules rules)
     : c_(c),
       out_(out),
-      bucket_(bucketed ? bucket_elements(c, c.job.framework.gradient_bucket, c.gradient_element) : 0),
-      sums_replicas_(sums_replicas) {}
+      bucket_(rules.by_size ? bucket_elements(c, c.job.framework.gradient_bucket, c.gradient_element) : 0),
+      sums_replicas_(rules.sums_replicas) {}
 
 void GradientBuckets::send(Axis axis, std::int64_t parameters) {
   const int ranks = c_.axes[axis].size;

@@ -33,14 +33,19 @@ std::int64_t bucket_copies(const Context&, const Held&);
 /// Brings them back when all are reduced. Without effect where there are no copies.
 void copy_buckets_back(const Context&, SegmentBuilder&, const Held&);
 
+/// How gradients leave.
+struct BucketRules {
+  bool by_size = true;        // as each bucket is full; otherwise in one bucket at the end
+  bool sums_replicas = true;  // shards are summed over their replicas behind each reduce-scatter
+};
+
 /// Fills buckets as the backward makes gradients and sends each off when it is full, on the data-parallel stream behind
 /// the compute that made it. All-reduce for zero 0, reduce-scatter above it, unless the framework
 /// all-reduces there, too (Framework::all_reduces_shards). Experts' gradients have buckets of their own, for other
 /// ranks hold their copies.
 class GradientBuckets {
  public:
-  /// `sums_replicas`: shards are summed over their replicas behind each reduce-scatter.
-  GradientBuckets(const Context& c, SegmentBuilder& out, bool bucketed = true, bool sums_replicas = true);
+  GradientBuckets(const Context& c, SegmentBuilder& out, BucketRules rules = {});
   void add(const Held& parameters);         // whose gradients are complete now
   void flush();                             // sends what is left
   void send_whole(const Held& parameters);  // at once, whatever the size of a bucket

@@ -181,7 +181,7 @@ Passes::Backward Passes::backward(int index, BackwardKind kind, Weights when) {
   weights.adds_gradients = out.adds_gradients = kind.adds;
   BackwardOffload activations(c_, out, chunk);
   BackwardUnits units(c_, out, split ? weights : out, chunk, {kind.reduces, kind.sums, kind.releases});
-  GradientBuckets all(c_, split ? weights : out, has_buckets(c_, stage_, index));
+  GradientBuckets all(c_, split ? weights : out, {.by_size = has_buckets(c_, stage_, index)});
   GradientBuckets* buckets = kind.reduces && !c_.scatters_gradients ? &all : nullptr;  // units reduce theirs themselves
   const bool sent_on = neighbours(stage_, c_.placement.behind(stage_, index));
   if (chunk.last) {

@@ -167,7 +167,7 @@ namespace {
 
 /// Gradients that were not reduced while backwards ran, in the order in which those made them.
 void reduce_at_end(const Context& c, SegmentBuilder& out, const std::vector<Chunk>& chunks) {
-  GradientBuckets buckets(c, out, !c.job.framework.whole_later_chunks);
+  GradientBuckets buckets(c, out, {.by_size = !c.job.framework.whole_later_chunks});
   for (auto chunk = chunks.rbegin(); chunk != chunks.rend(); ++chunk) {
     if (chunk->last) buckets.add(last_parameters(c));
     for (int i = chunk->layers - 1; i >= 0; --i) buckets.add(layer_parameters(c, chunk->first_layer + i));

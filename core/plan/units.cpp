@@ -128,7 +128,7 @@ BackwardUnits::BackwardUnits(const Context& c, SegmentBuilder& out, SegmentBuild
       chunk_(chunk),
       cut_(c, chunk),
       gathers_(c, out),
-      buckets_(c, weights, true, duties.sums_replicas),
+      buckets_(c, weights, {.sums_replicas = duties.sums_replicas}),
       duties_(duties),
       bucketed_(!c.fully_sharded || c.job.framework.bucketed_units) {
   if (!c.scatters_gradients) return;

@@ -72,7 +72,7 @@ class Shared {
     rows_backward(c_, out_);
     out_.give(held_by(first_), states());
     if (!reduces) return;
-    GradientBuckets buckets(c_, out_, !c_.job.framework.whole_later_chunks || first_);
+    GradientBuckets buckets(c_, out_, {.by_size = !c_.job.framework.whole_later_chunks || first_});
     buckets.add({vocabulary_share(c_), 0});
     buckets.flush();
   }

@@ -26,6 +26,30 @@ struct Provenance {
   double residual = 0.15;  // standard deviation of log(predicted / measured) over them, or the spread assumed
 };
 
+/// A part of a matmul's curve that has rows of its own; a source that is empty: nothing is known, and it changes
+/// nothing.
+struct CurvePart {
+  Provenance from = {};
+  bool known() const { return !from.source.empty(); }
+};
+/// Many products at once, as experts need them.
+struct GroupedPace : CurvePart {
+  double pace = 1;          // over that of a batched matmul
+  base::Seconds each = {};  // one more for each group
+};
+/// Operands whose rows do not begin at multiples of 16 bytes.
+struct UnalignedPace : CurvePart {
+  double rows_of_8 = 1, rows_of_2 = 1;  // rows begin at multiples of 8, of 2 bytes
+};
+/// Gradients of a linear layer over its forward.
+struct PassPaces : CurvePart {
+  double input_gradient = 1, weight_gradient = 1;
+};
+/// Partial sums promoted to fp32 (plan::Matmul::gradient).
+struct PromotedPace : CurvePart {
+  double pace = 1;
+};
+
 /// Matmul C[m,n] = A[m,k] B[k,n] by one library on one GPU and dtype; see sim/cost/matmul.h for the formula.
 struct MatmulCurve {
   double ceiling = 0;             // best fraction of the dense peak, short run; 0: not calibrated
@@ -37,18 +61,11 @@ struct MatmulCurve {
   double memory = 1;              // fraction of the data-sheet bandwidth at which operands stream
   base::Seconds overhead;         // prologue, epilogue and launch of one kernel
   Provenance from;
-  double grouped_pace = 1;              // of a grouped matmul over that of a batched one
-  base::Seconds grouped_each = {};      // one more for each group
-  Provenance grouped_from = {};         // source empty: as `from`
-  double grouped_mm_pace = 1;           // the same of torch._grouped_mm, one kernel for all groups
-  base::Seconds grouped_mm_each = {};   // one more for each group
-  Provenance grouped_mm_from = {};      // source empty: as other grouped ones
-  double gradient_pace = 1;             // with partial sums promoted to fp32 (plan::Matmul::gradient) over that without
-  Provenance gradient_from = {};        // source empty: they cost nothing
-  double rows_of_8 = 1, rows_of_2 = 1;  // pace where rows begin at multiples of 8, of 2 bytes, over that at 16
-  Provenance unaligned_from = {};       // source empty: as fast
-  double input_gradient_pace = 1, weight_gradient_pace = 1;  // of a linear layer over that of its forward
-  Provenance passes_from = {};                               // source empty: as fast
+  GroupedPace grouped = {};     // by the library that frameworks with experts of their own call
+  GroupedPace grouped_mm = {};  // by torch._grouped_mm, one kernel for all groups; unknown: as `grouped`
+  UnalignedPace unaligned = {};
+  PassPaces passes = {};
+  PromotedPace gradients = {};
 };
 
 /// Attention forward and backward by one kernel; see sim/cost/attention.h for the formula.

@@ -146,28 +146,26 @@ class Walk {
     share(of, "wave_share", c.wave_share);
     figure(of, "memory", c.memory);
     figure(of, "overhead", c.overhead);
-    if (!c.grouped_mm_from.source.empty()) {
-      const Origin grouped = origin(prefix, c.grouped_mm_from, "torch._grouped_mm " + dtype);
-      figure(grouped, "grouped_mm_pace", c.grouped_mm_pace);
-      figure(grouped, "grouped_mm_each", c.grouped_mm_each);
+    const auto groups = [&](const char* key, const char* what, GroupedPace& part) {
+      if (!part.known()) return;
+      const Origin grouped = origin(prefix + key, part.from, what + dtype);
+      figure(grouped, "pace", part.pace);
+      figure(grouped, "each", part.each);
+    };
+    groups("grouped_mm.", "torch._grouped_mm ", c.grouped_mm);
+    groups("grouped.", "grouped matmul ", c.grouped);
+    if (c.unaligned.known()) {
+      const Origin unaligned = origin(prefix + "unaligned.", c.unaligned.from, "unaligned matmul " + dtype);
+      share(unaligned, "rows_of_8", c.unaligned.rows_of_8);
+      share(unaligned, "rows_of_2", c.unaligned.rows_of_2);
     }
-    if (!c.grouped_from.source.empty()) {
-      const Origin grouped = origin(prefix, c.grouped_from, "grouped matmul " + dtype);
-      figure(grouped, "grouped_pace", c.grouped_pace);
-      figure(grouped, "grouped_each", c.grouped_each);
+    if (c.passes.known()) {
+      const Origin passes = origin(prefix + "passes.", c.passes.from, "passes of matmul " + dtype);
+      figure(passes, "input_gradient", c.passes.input_gradient);
+      figure(passes, "weight_gradient", c.passes.weight_gradient);
     }
-    if (!c.unaligned_from.source.empty()) {
-      const Origin unaligned = origin(prefix, c.unaligned_from, "unaligned matmul " + dtype);
-      share(unaligned, "rows_of_8", c.rows_of_8);
-      share(unaligned, "rows_of_2", c.rows_of_2);
-    }
-    if (!c.passes_from.source.empty()) {
-      const Origin passes = origin(prefix, c.passes_from, "passes of matmul " + dtype);
-      figure(passes, "input_gradient_pace", c.input_gradient_pace);
-      figure(passes, "weight_gradient_pace", c.weight_gradient_pace);
-    }
-    if (!c.gradient_from.source.empty()) {
-      figure(origin(prefix, c.gradient_from, "matmul " + dtype), "gradient_pace", c.gradient_pace);
+    if (c.gradients.known()) {
+      figure(origin(prefix + "gradients.", c.gradients.from, "matmul " + dtype), "pace", c.gradients.pace);
     }
   }
 

@@ -143,12 +143,12 @@ class KernelFitter {
     spec::Calibration& c = device.calibration;
     switch (family.what) {
       case What::memory: c.memory[family.which].from = from; break;
-      case What::grouped: c.matmul[family.which].grouped_from = from; break;
+      case What::grouped: c.matmul[family.which].grouped.from = from; break;
       case What::attention: c.attention[family.which].from = from; break;
       case What::narrow_attention: break;  // one constant of a curve whose other rows speak for it
       case What::matmul:
         c.matmul[family.which].from = from;
-        if (tells_passes(one.rows)) c.matmul[family.which].passes_from = from;
+        if (tells_passes(one.rows)) c.matmul[family.which].passes.from = from;
         if (cast_moved(device)) {
           from.source += "; the cast inside matmul rows, as 5 bytes an element of A in two kernels";
           from.residual = kCastResidual;
@@ -195,8 +195,8 @@ void list_sources(const spec::Calibration& before, spec::Calibration& now) {
       if (from.measured && std::find(out.begin(), out.end(), from.source) == out.end()) out.push_back(from.source);
     };
     for (const auto& curve : c.matmul)
-      note(curve.from), note(curve.grouped_from), note(curve.grouped_mm_from), note(curve.gradient_from),
-          note(curve.unaligned_from), note(curve.passes_from);
+      note(curve.from), note(curve.grouped.from), note(curve.grouped_mm.from), note(curve.gradients.from),
+          note(curve.unaligned.from), note(curve.passes.from);
     for (const auto& curve : c.attention) note(curve.from);
     for (const auto& curve : c.memory) note(curve.from);
     return out;

@@ -31,8 +31,8 @@ bool alike(const MemoryCurve& a, const MemoryCurve& b) {
 }
 
 bool same(const MatmulCurve& a, const MatmulCurve& b) {
-  return alike(a, b) && a.ceiling == b.ceiling && a.input_gradient_pace == b.input_gradient_pace &&
-         a.weight_gradient_pace == b.weight_gradient_pace;
+  return alike(a, b) && a.ceiling == b.ceiling && a.passes.input_gradient == b.passes.input_gradient &&
+         a.passes.weight_gradient == b.passes.weight_gradient;
 }
 bool same(const AttentionCurve& a, const AttentionCurve& b) {
   return alike(a, b) && a.forward == b.forward && a.backward == b.backward && a.head_dim_64 == b.head_dim_64 &&
@@ -50,13 +50,11 @@ void take(MatmulCurve& own, const MatmulCurve& before, const MatmulCurve& now) {
   own.wave_share = now.wave_share;
   own.memory = now.memory;
   own.overhead = now.overhead;
-  if (own.passes_from.measured) return;  // drawn together with a ceiling: forward's
-  own.input_gradient_pace = now.input_gradient_pace;
-  own.weight_gradient_pace = now.weight_gradient_pace;
-  own.passes_from = now.passes_from;
-  if (own.passes_from.source.empty()) return;
-  own.passes_from.measured = false;
-  own.passes_from.rows = 0;
+  if (own.passes.from.measured) return;  // drawn together with a ceiling: forward's
+  own.passes = now.passes;
+  if (!own.passes.known()) return;
+  own.passes.from.measured = false;
+  own.passes.from.rows = 0;
 }
 void take(AttentionCurve& own, const AttentionCurve& before, const AttentionCurve& now) {
   own.forward = scaled(own.forward, before.forward, now.forward);
@@ -146,6 +144,8 @@ class Following {
   std::set<Place> followed_;
 };
 
+bool same_pace(const spec::GroupedPace& a, const spec::GroupedPace& b) { return a.pace == b.pace && a.each == b.each; }
+
 /// Groups are priced by a part of the dtype's curve, which may be another dtype's or another GPU's.
 void follow_grouped(const std::vector<spec::Calibration>& before, std::vector<spec::Calibration>& now,
                     std::vector<std::string>& told) {
@@ -159,15 +159,15 @@ void follow_grouped(const std::vector<spec::Calibration>& before, std::vector<sp
   for (std::size_t lead = 0; lead < now.size(); ++lead) {
     each([&](int of) {
       const MatmulCurve &was = before[lead].matmul[of], &is = fitted[lead].matmul[of];
-      const bool moved = was.grouped_pace != is.grouped_pace || was.grouped_each != is.grouped_each;
-      if (!was.grouped_from.measured || !moved) return;
+      const bool moved = !same_pace(was.grouped, is.grouped);
+      if (!was.grouped.from.measured || !moved) return;
       for (std::size_t file = 0; file < now.size(); ++file) {
         each([&](int dtype) {
           const MatmulCurve& copy = before[file].matmul[dtype];
-          const bool assumed = !copy.grouped_from.source.empty() && !fitted[file].matmul[dtype].grouped_from.measured;
-          if (!assumed || copy.grouped_pace != was.grouped_pace || copy.grouped_each != was.grouped_each) return;
-          now[file].matmul[dtype].grouped_pace = is.grouped_pace;
-          now[file].matmul[dtype].grouped_each = is.grouped_each;
+          const bool assumed = copy.grouped.known() && !fitted[file].matmul[dtype].grouped.from.measured;
+          if (!assumed || !same_pace(copy.grouped, was.grouped)) return;
+          now[file].matmul[dtype].grouped.pace = is.grouped.pace;
+          now[file].matmul[dtype].grouped.each = is.grouped.each;
           told.push_back(label(file, dtype) + ": as " + label(lead, of));
         });
       }

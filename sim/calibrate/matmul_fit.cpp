@@ -74,8 +74,8 @@ void apply(const std::vector<double>& x, const ToldByMatmuls& told, spec::Dtype 
   }
   if (told.passes) {
     const std::size_t at = x.size() - (told.cast ? 4 : 2);
-    curve.input_gradient_pace = x[at];
-    curve.weight_gradient_pace = x[at + 1];
+    curve.passes.input_gradient = x[at];
+    curve.passes.weight_gradient = x[at + 1];
   }
   if (!told.cast) return;
   spec::MemoryCurve& cast = calibration.memory[static_cast<int>(plan::MemoryBound::Kind::cast)];
@@ -142,12 +142,12 @@ void fit_matmul(Device& device, spec::Dtype dtype, const MeasuredRows& rows) {
 }
 
 void fit_grouped(Device& device, spec::Dtype dtype, const MeasuredRows& rows) {
-  spec::Provenance& from = device.calibration.matmul[static_cast<int>(dtype)].grouped_from;
+  spec::Provenance& from = device.calibration.matmul[static_cast<int>(dtype)].grouped.from;
   if (from.source.empty()) from.source = "being fitted";  // without a source groups are priced as batches
   Device trial = device;
   const auto apply_to = [&](const std::vector<double>& x, spec::Calibration& calibration) {
-    calibration.matmul[static_cast<int>(dtype)].grouped_pace = x[0];
-    calibration.matmul[static_cast<int>(dtype)].grouped_each = base::Seconds(x[1]);
+    calibration.matmul[static_cast<int>(dtype)].grouped.pace = x[0];
+    calibration.matmul[static_cast<int>(dtype)].grouped.each = base::Seconds(x[1]);
   };
   const Minimum best = minimise(
       {{{"pace", 0.9, 0.2, 1}, {"each", 2e-6, 1e-8, 2e-5}}, matmul_weights(rows), [&](const std::vector<double>& x) {

@@ -67,16 +67,16 @@ double aligned_pace(const plan::Matmul& w, const spec::MatmulCurve& curve) {
   if (spec::bytes_of(w.dtype) != 2 || (w.batch > 1 && !w.grouped) || std::min({w.m, w.n, w.k}) < kThin) return 1;
   const std::int64_t both = w.pass == plan::Matmul::Pass::weight_gradient ? w.m | w.n : w.n | w.k;  // elements of a row
   if (both % 8 == 0) return 1;
-  if (both % 4 == 0) return curve.rows_of_8;
-  return both % 2 == 0 ? std::sqrt(curve.rows_of_8 * curve.rows_of_2) : curve.rows_of_2;
+  if (both % 4 == 0) return curve.unaligned.rows_of_8;
+  return both % 2 == 0 ? std::sqrt(curve.unaligned.rows_of_8 * curve.unaligned.rows_of_2) : curve.unaligned.rows_of_2;
 }
 
 /// Of an operand whose rows the sum does not run along, over that of forward.
 double pass_pace(const plan::Matmul& w, const spec::MatmulCurve& curve) {
   switch (w.pass) {
     case plan::Matmul::Pass::forward: return 1;
-    case plan::Matmul::Pass::input_gradient: return curve.input_gradient_pace;
-    case plan::Matmul::Pass::weight_gradient: return curve.weight_gradient_pace;
+    case plan::Matmul::Pass::input_gradient: return curve.passes.input_gradient;
+    case plan::Matmul::Pass::weight_gradient: return curve.passes.weight_gradient;
   }
   return 1;
 }
@@ -123,7 +123,7 @@ Price priced(const plan::Matmul& w, const Device& device, double moved) {
   const spec::MatmulCurve& curve = matmul_curve(device.calibration, dtype);
   const base::FlopRate peak = device.gpu.peak_of(dtype);
   assert(device.gpu.computes(dtype) && "a dtype without a peak is refused before pricing");
-  const double pace = sustained_pace(device) * (w.gradient ? curve.gradient_pace : 1) *
+  const double pace = sustained_pace(device) * (w.gradient ? curve.gradients.pace : 1) *
                       (in_memory ? aligned_pace(w, curve) : 1) * pass_pace(w, curve);
   const Busy busy = busy_time(w, curve, peak, device.gpu, pace, moved);
   const base::Seconds sum = accumulation(w, device);
@@ -133,16 +133,14 @@ Price priced(const plan::Matmul& w, const Device& device, double moved) {
   const base::Seconds fixed = curve.overhead + added;
   // What many small products cost beside one large one is a matter of the library: where no curve of its own says it,
   // it is as in bf16; below 16 bits PyTorch calls other kernels than torch._grouped_mm, whose figures are of 16.
-  const spec::MatmulCurve& grouped =
-      curve.grouped_from.source.empty() ? matmul_curve(device.calibration, spec::Dtype::bf16) : curve;
-  const auto in_groups = [&](double of_batched, base::Seconds each, double residual) -> Price {
-    return {fixed + each * static_cast<double>(w.batch) + base::Seconds(apart / of_batched), residual};
-  };
-  if (w.grouped && device.calibration.grouped_mm && !grouped.grouped_mm_from.source.empty())
-    return in_groups(grouped.grouped_mm_pace, grouped.grouped_mm_each, grouped.grouped_mm_from.residual);
-  if (w.grouped && !grouped.grouped_from.source.empty())
-    return in_groups(grouped.grouped_pace, grouped.grouped_each, grouped.grouped_from.residual);
-  return {fixed + base::Seconds(apart), curve.from.residual};
+  if (!w.grouped) return {fixed + base::Seconds(apart), curve.from.residual};
+  const spec::MatmulCurve& of_groups =
+      curve.grouped.known() ? curve : matmul_curve(device.calibration, spec::Dtype::bf16);
+  const bool by_torch = device.calibration.grouped_mm && of_groups.grouped_mm.known();
+  const spec::GroupedPace& grouped = by_torch ? of_groups.grouped_mm : of_groups.grouped;
+  if (!grouped.known()) return {fixed + base::Seconds(apart), curve.from.residual};
+  return {fixed + grouped.each * static_cast<double>(w.batch) + base::Seconds(apart / grouped.pace),
+          grouped.from.residual};
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ std::vector<Exchange> Draft::reductions_of(const plan::Chunk& chunk, bool bucket
   plan::Plan plan;
   plan::Pool pool(plan);
   plan::SegmentBuilder pen(pool, "");
-  plan::GradientBuckets buckets(c_, pen, bucketed);
+  plan::GradientBuckets buckets(c_, pen, {.by_size = bucketed});
   std::size_t noted = 0;
   const auto note = [&](double share) {  // what the buckets have sent by now, but for copies into them
     for (; noted < pen.written().size(); ++noted) {

@@ -19,8 +19,8 @@ spec::Job full_job() {
   spec::Calibration& c = job.cluster.node.calibration;
   for (auto& curve : c.matmul) {
     curve.ceiling = 0.8;
-    curve.grouped_from.source = curve.gradient_from.source = "x";
-    curve.unaligned_from.source = curve.passes_from.source = curve.grouped_mm_from.source = "x";
+    curve.grouped.from.source = curve.gradients.from.source = "x";
+    curve.unaligned.from.source = curve.passes.from.source = curve.grouped_mm.from.source = "x";
   }
   for (auto& curve : c.attention) {
     curve.forward = curve.backward = curve.unequal_heads = curve.backward_ramp = curve.backward_low_precision = 0.5;
@@ -107,8 +107,14 @@ TEST(Inputs, NameEveryConstantOfTheKernelCurves) {
                     "sources"};
   EXPECT_EQ(testing_support::members<spec::Calibration>(), parts.size() + 4);
   for (const char* own : {"accumulation", "compute_slowdown", "comm_slowdown"}) EXPECT_EQ(figures_under(own), 1u);
-  expect_known<spec::MatmulCurve>(
-      "matmul.bf16.", {"from", "grouped_from", "gradient_from", "unaligned_from", "passes_from", "grouped_mm_from"});
+  expect_known<spec::MatmulCurve>("matmul.bf16.",
+                                  {"from", "grouped", "grouped_mm", "unaligned", "passes", "gradients"});
+  // A part's first member is its base, which holds the source.
+  expect_known<spec::GroupedPace>("matmul.bf16.grouped.", {"from"});
+  expect_known<spec::GroupedPace>("matmul.bf16.grouped_mm.", {"from"});
+  expect_known<spec::UnalignedPace>("matmul.bf16.unaligned.", {"from"});
+  expect_known<spec::PassPaces>("matmul.bf16.passes.", {"from"});
+  expect_known<spec::PromotedPace>("matmul.bf16.gradients.", {"from"});
   expect_known<spec::AttentionCurve>("attention.flash3.", {"backward_measured", "low_precision_measured", "from"});
   expect_known<spec::MemoryCurve>("memory.norm.", {"from"});
   expect_known<spec::RecurrenceCurve>("recurrence.mamba2.", {"from"});
@@ -189,6 +195,7 @@ TEST(Inputs, NameEveryRateOfTheFramework) {
                                                "router_gradient_launches",
                                                "pads_experts",
                                                "rows_by_index",
+                                               "weighs_in_fp32",
                                                "rescales_rows",
                                                "exchange_launches",
                                                "expert_biases",
@@ -202,6 +209,7 @@ TEST(Inputs, NameEveryRateOfTheFramework) {
                                                "module_launch_of_fp8_gpus",
                                                "dispatcher_across_nodes",
                                                "compiles_loss",
+                                               "compiles_experts",
                                                "separate_loss",
                                                "keeps_gathered",
                                                "keeps_blocking_gathers",

@@ -37,10 +37,10 @@ sim::Device drawn(unsigned seed) {
   matmul.overhead = base::us(between(2, 8));
   matmul.k_half = between(50, 300);
   matmul.wave_share = between(0.05, 0.5);
-  matmul.input_gradient_pace = between(0.85, 1.05);
-  matmul.weight_gradient_pace = between(0.85, 1.05);
-  matmul.grouped_pace = between(0.5, 0.95);
-  matmul.grouped_each = base::us(between(0.5, 5));
+  matmul.passes.input_gradient = between(0.85, 1.05);
+  matmul.passes.weight_gradient = between(0.85, 1.05);
+  matmul.grouped.pace = between(0.5, 0.95);
+  matmul.grouped.each = base::us(between(0.5, 5));
   out.calibration.accumulation = between(0.2, 0.8);
   spec::AttentionCurve& attention = out.calibration.attention[kCudnn];
   attention.forward = between(0.4, 0.75);
@@ -108,13 +108,13 @@ TEST(CalibrationRecovery, WhatIsFoundPricesTheDeviceAsItIs) {
     EXPECT_NEAR(found.accumulation, truth.calibration.accumulation, 0.06) << seed;
     // A pace and a time a group, drawn to fourteen shapes and to whatever the models add.
     const spec::MatmulCurve &was = truth.calibration.matmul[kBf16], &is = found.matmul[kBf16];
-    EXPECT_NEAR(is.grouped_pace / was.grouped_pace, 1, 0.03) << seed;
-    EXPECT_NEAR(is.grouped_each / was.grouped_each, 1, 0.1) << seed;
-    EXPECT_NEAR(is.input_gradient_pace / was.input_gradient_pace, 1, 0.02) << seed;
-    EXPECT_NEAR(is.weight_gradient_pace / was.weight_gradient_pace, 1, 0.02) << seed;
-    EXPECT_TRUE(is.passes_from.measured);
-    EXPECT_TRUE(is.grouped_from.measured);
-    EXPECT_THAT(is.grouped_from.source, StartsWith("forerun on NVIDIA H200, 2026-11-22, driver 580.65.06"));
+    EXPECT_NEAR(is.grouped.pace / was.grouped.pace, 1, 0.03) << seed;
+    EXPECT_NEAR(is.grouped.each / was.grouped.each, 1, 0.1) << seed;
+    EXPECT_NEAR(is.passes.input_gradient / was.passes.input_gradient, 1, 0.02) << seed;
+    EXPECT_NEAR(is.passes.weight_gradient / was.passes.weight_gradient, 1, 0.02) << seed;
+    EXPECT_TRUE(is.passes.from.measured);
+    EXPECT_TRUE(is.grouped.from.measured);
+    EXPECT_THAT(is.grouped.from.source, StartsWith("forerun on NVIDIA H200, 2026-11-22, driver 580.65.06"));
     EXPECT_TRUE(found.matmul[kBf16].from.measured);
     EXPECT_THAT(found.matmul[kBf16].from.source, StartsWith("forerun on NVIDIA H200, 2026-11-22, driver 580.65.06"));
     EXPECT_TRUE(found.attention[kCudnn].from.measured && found.attention[kCudnn].backward_measured);

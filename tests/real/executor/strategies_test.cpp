@@ -22,6 +22,14 @@ using tiny::shard;
 const std::vector<spec::Model> kDense{tiny::llama(), tiny::gpt()};
 const std::vector<spec::Model> kAll{tiny::llama(), tiny::gpt(), tiny::moe()};
 
+/// `keeps`: the backward finds the gathered input of the forward.
+auto overlapped(spec::TpOverlap tp, bool keeps) {
+  return [=](spec::Job& j) {
+    j.strategy.overlap.tp = tp;
+    j.framework.keeps_gathered = keeps;
+  };
+}
+
 TEST(Strategies, AccumulationAndRecomputation) {
   expect_the_same(kAll, {{"microbatches of 2", {}, [](spec::Job& j) { j.training.micro_batch = 2; }},
                          {"selective", {}, recompute(Kind::selective)},
@@ -65,12 +73,6 @@ TEST(Strategies, RecomputationByOperators) {
 
 TEST(Strategies, NormsOfQueriesAndKeysAndParallelBlocks) {
   using spec::TpOverlap;
-  const auto overlapped = [](TpOverlap tp, bool keeps) {
-    return [=](spec::Job& j) {
-      j.strategy.overlap.tp = tp;
-      j.framework.keeps_gathered = keeps;
-    };
-  };
   expect_the_same({tiny::qk_norm(), tiny::parallel(1), tiny::parallel(2)},
                   {{"tp", {.tp = 2}},
                    {"sequence parallel", {.tp = 2, .sp = true}},
@@ -95,12 +97,6 @@ TEST(Strategies, LatentAttention) {
   // Kernels that take values narrower than queries; rotations as a chain of kernels; no rotations.
   const auto narrow = [](spec::Job& j) { j.strategy.attention_kernel = spec::AttentionKernel::cudnn; };
   const auto chain = [](spec::Job& j) { j.strategy.fused_kernels.rope = false; };
-  const auto overlapped = [](spec::TpOverlap tp, bool keeps) {
-    return [=](spec::Job& j) {
-      j.strategy.overlap.tp = tp;
-      j.framework.keeps_gathered = keeps;
-    };
-  };
   using enum spec::TpOverlap;
   spec::Model unturned = tiny::latent();
   unturned.name = "tiny latent without rotations";
@@ -208,18 +204,17 @@ TEST(Strategies, AsPyTorchShardsAndComputesAgain) {
 }
 
 TEST(Strategies, TensorParallelByBlocks) {
-  const auto overlapped = [](spec::TpOverlap tp, bool separate) {
-    return [=](spec::Job& j) {
-      j.strategy.overlap.tp = tp;
-      j.framework.separate_linears = separate;
-      j.framework.keeps_gathered = separate;
+  const auto separate = [](spec::TpOverlap tp) {
+    return [tp](spec::Job& j) {
+      overlapped(tp, true)(j);
+      j.framework.separate_linears = true;
     };
   };
   using enum spec::TpOverlap;
   expect_the_same(kAll, {{"chunked", {.tp = 2, .sp = true}, overlapped(chunked, false)},
-                         {"chunked, separate matmuls", {.tp = 2, .sp = true}, overlapped(chunked, true)},
+                         {"chunked, separate matmuls", {.tp = 2, .sp = true}, separate(chunked)},
                          {"userbuffers", {.tp = 2, .sp = true}, overlapped(userbuffers, false)},
-                         {"userbuffers, separate matmuls", {.tp = 2, .sp = true}, overlapped(userbuffers, true)}});
+                         {"userbuffers, separate matmuls", {.tp = 2, .sp = true}, separate(userbuffers)}});
   expect_the_same(kDense, {{"userbuffers without sp", {.tp = 2}, overlapped(userbuffers, false)}});
   expect_the_same({tiny::gpt()}, {{"four ranks", {.tp = 4, .sp = true}, overlapped(userbuffers, false)},
                                   {"four ranks chunked", {.tp = 4, .sp = true}, overlapped(chunked, false)}});

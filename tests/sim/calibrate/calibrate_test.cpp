@@ -141,9 +141,9 @@ config::KernelTables grouped_tables(double pace, int single_rows) {
   spec::MatmulCurve& c = truth.calibration.matmul[kBf16];
   c.ceiling = 0.8;
   c.overhead = base::us(4);
-  c.grouped_pace = pace;
-  c.grouped_each = base::us(2);
-  c.grouped_from = {true, "truth", 1, 0.1};
+  c.grouped.pace = pace;
+  c.grouped.each = base::us(2);
+  c.grouped.from = {true, "truth", 1, 0.1};
   const int b = out.source("lab/b sweep");
   for (int i = 0; i < single_rows; ++i) {
     MeasuredKernel row{"Toy 80GB", b, MatmulRow{.m = 4096 + 512 * i, .n = 4096, .k = 4096}, {}, false};
@@ -167,15 +167,15 @@ TEST(CalibrateKernels, GroupedMatmulsAreHeldAgainstSingleOnesOfTheSameMachine) {
   // same, and a group takes 2 us of the curve's machine.
   const sim::FittedCalibrations found = sim::calibrate_kernels(grouped_tables(0.8, 4), shelf());
   const spec::MatmulCurve& c = found.calibrations[0].matmul[kBf16];
-  EXPECT_NEAR(c.grouped_pace, 0.8, 0.01);
-  EXPECT_NEAR(c.grouped_each.si(), 2e-6, 2e-7);
-  EXPECT_THAT(c.grouped_from.source, testing::HasSubstr("against its own single matmuls, 2.00 times the curve's"));
+  EXPECT_NEAR(c.grouped.pace, 0.8, 0.01);
+  EXPECT_NEAR(c.grouped.each.si(), 2e-6, 2e-7);
+  EXPECT_THAT(c.grouped.from.source, testing::HasSubstr("against its own single matmuls, 2.00 times the curve's"));
 }
 
 TEST(CalibrateKernels, GroupedMatmulsOfASourceWithoutSingleOnesAreTakenAsTheyAre) {
   // One single matmul is no level: 0.8 at half of the curve's pace is 0.4.
   const sim::FittedCalibrations found = sim::calibrate_kernels(grouped_tables(0.8, 0), shelf());
-  EXPECT_NEAR(found.calibrations[0].matmul[kBf16].grouped_pace, 0.4, 0.01);
+  EXPECT_NEAR(found.calibrations[0].matmul[kBf16].grouped.pace, 0.4, 0.01);
 }
 
 TEST(CalibrateKernels, GroupsThatFollowedKeepAPaceOfTheirOwnOnceRowsTellIt) {
@@ -183,9 +183,9 @@ TEST(CalibrateKernels, GroupsThatFollowedKeepAPaceOfTheirOwnOnceRowsTellIt) {
   std::vector<sim::Calibratable> on = shelf();
   for (const int dtype : {kBf16, kTf32}) {
     spec::MatmulCurve& c = on[0].calibration.matmul[dtype];
-    c.grouped_pace = 0.5;
-    c.grouped_each = base::us(1);
-    c.grouped_from = {dtype == kBf16, dtype == kBf16 ? "old groups" : "as bf16", 0, 0.2};
+    c.grouped.pace = 0.5;
+    c.grouped.each = base::us(1);
+    c.grouped.from = {dtype == kBf16, dtype == kBf16 ? "old groups" : "as bf16", 0, 0.2};
   }
   config::KernelTables rows = grouped_tables(0.8, 4);
   const int c = rows.source("lab/c sweep");
@@ -196,15 +196,15 @@ TEST(CalibrateKernels, GroupsThatFollowedKeepAPaceOfTheirOwnOnceRowsTellIt) {
     shape.dtype = spec::Dtype::tf32;
     row.source = c;
     sim::Device truth{on[0].gpu, on[0].calibration};
-    truth.calibration.matmul[kTf32].grouped_pace = 0.6;
+    truth.calibration.matmul[kTf32].grouped.pace = 0.6;
     truth.calibration.matmul[kTf32].ceiling = 0.8;  // as the curve will follow bf16's
     row.time = sim::time_of(row, truth, truth);
     rows.rows.push_back(row);
   }
   const sim::FittedCalibrations found = sim::calibrate_kernels(rows, on);
-  EXPECT_NEAR(found.calibrations[0].matmul[kBf16].grouped_pace, 0.8, 0.01);
-  EXPECT_TRUE(found.calibrations[0].matmul[kTf32].grouped_from.measured);
-  EXPECT_NE(found.calibrations[0].matmul[kTf32].grouped_pace, found.calibrations[0].matmul[kBf16].grouped_pace);
+  EXPECT_NEAR(found.calibrations[0].matmul[kBf16].grouped.pace, 0.8, 0.01);
+  EXPECT_TRUE(found.calibrations[0].matmul[kTf32].grouped.from.measured);
+  EXPECT_NE(found.calibrations[0].matmul[kTf32].grouped.pace, found.calibrations[0].matmul[kBf16].grouped.pace);
 }
 
 TEST(CalibrateKernels, ResidualsHoldMeasuredAndPredictedTimesOfEachPoint) {

@@ -124,9 +124,9 @@ TEST(Fits, FewMatmulsMoveCeilingAndOverheadAlone) {
 
 TEST(Fits, GroupsHaveTheirOwnPaceAndTime) {
   sim::Device truth = true_device();
-  truth.calibration.matmul[kBf16].grouped_pace = 0.8;
-  truth.calibration.matmul[kBf16].grouped_each = base::us(3);
-  truth.calibration.matmul[kBf16].grouped_from.source = "toy";
+  truth.calibration.matmul[kBf16].grouped.pace = 0.8;
+  truth.calibration.matmul[kBf16].grouped.each = base::us(3);
+  truth.calibration.matmul[kBf16].grouped.from.source = "toy";
   std::vector<MeasuredKernel> rows;
   for (const std::int64_t groups : {4, 8, 32, 128}) {
     for (const std::int64_t m : {64, 256, 1024}) {
@@ -138,8 +138,8 @@ TEST(Fits, GroupsHaveTheirOwnPaceAndTime) {
   rows = measured(rows, truth, exact);
   sim::Device found = true_device();
   sim::fit_grouped(found, spec::Dtype::bf16, all_of(rows));
-  EXPECT_NEAR(found.calibration.matmul[kBf16].grouped_pace, 0.8, 0.001);
-  EXPECT_NEAR(found.calibration.matmul[kBf16].grouped_each.si(), 3e-6, 3e-9);
+  EXPECT_NEAR(found.calibration.matmul[kBf16].grouped.pace, 0.8, 0.001);
+  EXPECT_NEAR(found.calibration.matmul[kBf16].grouped.each.si(), 3e-6, 3e-9);
 }
 
 std::vector<MeasuredKernel> passes(bool framework) {

@@ -44,9 +44,9 @@ TEST(Matmul, GroupsCostTheirPaceAndTheirOverheadOnlyWhereMeasured) {
   const double before = us_of(batched, d);
   EXPECT_EQ(us_of(grouped, d), before);
   spec::MatmulCurve& c = d.calibration.matmul[kBf16];
-  c.grouped_pace = 0.5;
-  c.grouped_each = base::us(3);
-  c.grouped_from.source = "toy";
+  c.grouped.pace = 0.5;
+  c.grouped.each = base::us(3);
+  c.grouped.from.source = "toy";
   EXPECT_NEAR(us_of(grouped, d), 2 * before + 12, 1e-9);
   EXPECT_EQ(us_of(batched, d), before);
 }
@@ -56,18 +56,18 @@ TEST(Matmul, GroupsOfTorchGroupedMmHaveItsPaceWhereThatIsKnown) {
   sim::Device d = tiled();
   constexpr auto kFp16 = static_cast<std::size_t>(spec::Dtype::fp16);
   spec::MatmulCurve& c = d.calibration.matmul[kBf16];
-  c.grouped_pace = 0.5;
-  c.grouped_each = base::us(3);
-  c.grouped_from.source = "toy";
+  c.grouped.pace = 0.5;
+  c.grouped.each = base::us(3);
+  c.grouped.from.source = "toy";
   d.calibration.matmul[kFp16] = {};
   plan::Matmul w{.m = 1000, .n = 1000, .k = 1000, .batch = 4};
   const double batched = us_of(w, d);
   w.grouped = true;
   d.calibration.grouped_mm = true;
   EXPECT_NEAR(us_of(w, d), 2 * batched + 12, 1e-9) << "not known: as other grouped ones";
-  c.grouped_mm_pace = 0.25;
-  c.grouped_mm_each = base::us(1);
-  c.grouped_mm_from = {true, "toy", 3, 0.125};
+  c.grouped_mm.pace = 0.25;
+  c.grouped_mm.each = base::us(1);
+  c.grouped_mm.from = {true, "toy", 3, 0.125};
   EXPECT_NEAR(us_of(w, d), 4 * batched + 4, 1e-9);
   EXPECT_EQ(sim::price(w, d).residual, 0.125);
   d.calibration.grouped_mm = false;
@@ -93,7 +93,7 @@ TEST(Matmul, GradientsOf8BitOperandsKeepToTheirPace) {
   plan::Matmul w{.m = 10000, .n = 10000, .k = 10000, .dtype = spec::Dtype::fp8};
   d.calibration.matmul[kFp8] = d.calibration.matmul[kBf16];
   d.calibration.matmul[kFp8].ceiling = 1;
-  d.calibration.matmul[kFp8].gradient_pace = 0.8;
+  d.calibration.matmul[kFp8].gradients.pace = 0.8;
   EXPECT_NEAR(us_of(w, d), 2000, 1e-3);
   w.gradient = true;
   EXPECT_NEAR(us_of(w, d), 2500, 1e-3);
@@ -139,8 +139,8 @@ TEST(Matmul, RowsThatDoNotBeginAtMultiplesOf16BytesAreSlowerWhereThatWasMeasured
   d.gpu.hbm = base::GBps(1e9);  // free
   spec::MatmulCurve& curve = d.calibration.matmul[kBf16];
   curve.ceiling = 1;
-  curve.rows_of_8 = 0.4;
-  curve.rows_of_2 = 0.1;
+  curve.unaligned.rows_of_8 = 0.4;
+  curve.unaligned.rows_of_2 = 0.1;
   EXPECT_NEAR(us_of({.m = 1001, .n = 1000, .k = 1000}, d), 2.002, 1e-4);  // no operand has rows of m
   EXPECT_NEAR(us_of({.m = 1000, .n = 1004, .k = 1000}, d), 2.008 / 0.4, 1e-3);
   EXPECT_NEAR(us_of({.m = 1000, .n = 1000, .k = 1004}, d), 2.008 / 0.4, 1e-3);
@@ -158,8 +158,8 @@ TEST(Matmul, PassesHavePacesOfTheirOwn) {
   d.gpu.hbm = base::GBps(1e9);  // free
   spec::MatmulCurve& curve = d.calibration.matmul[kBf16];
   curve.ceiling = 1;
-  curve.input_gradient_pace = 0.8;
-  curve.weight_gradient_pace = 0.5;
+  curve.passes.input_gradient = 0.8;
+  curve.passes.weight_gradient = 0.5;
   using enum plan::Matmul::Pass;
   EXPECT_NEAR(us_of({.m = 1000, .n = 1000, .k = 1000}, d), 2, 1e-4);
   EXPECT_NEAR(us_of({.m = 1000, .n = 1000, .k = 1000, .pass = input_gradient}, d), 2.5, 1e-4);
