@@ -98,7 +98,7 @@ void Wires::add_switches(const spec::Cluster& cluster) {
   if (fabric.leaf_nodes < 1) return;
   rails_ = spec::rails(cluster);
   hashes_ = fabric.routing == spec::Fabric::Routing::ecmp;
-  const base::ByteRate of_a_node = capacity(card_up_) * (static_cast<double>(ports_) / rails_);
+  const base::ByteRate of_a_node = family(card_up_).capacity * (static_cast<double>(ports_) / rails_);
   double reduced = 1;
   const auto stage = [&](std::string_view up, std::string_view down, int nodes, double oversubscription) {
     reduced *= oversubscription;

@@ -297,6 +297,28 @@ TEST_F(OutagesFlow, BothFidelitiesAgreeOnCards) {
   }
 }
 
+TEST_F(OutagesFlow, AGpuWithoutItsCardSendsByItsNeighboursOnRails) {
+  // Two nodes of 8, a stage each: rank r sends to r + 8. Whichever card is lost, two ranks share one: twice as long. At
+  // a third of its rate, three times.
+  spec::Cluster c = toy::cluster(16);
+  c.fabric.kind = Kind::rail_optimized;
+  c.fabric.leaf_nodes = 8;
+  for (int node = 0; node < 2; ++node) {
+    for (int card = 0; card < 8; ++card) {
+      const Outages o{.dead_links = {node_link(node, kDead, card)}};
+      const auto time = [&](const sim::FlowPaths& paths) {
+        const plan::Transfer hop = plan::stage_hop(8, 2, c, 16);
+        plan::Transfer sent = hop;
+        sent.bytes = 100'000'000;
+        return sim::price(sent, paths).time.si();
+      };
+      const Outages slow{.slow_links = {node_link(node, 3, card)}};
+      EXPECT_NEAR(time(sim::FlowPaths(c, slow)) / time(sim::FlowPaths(c)), 3, 1e-5) << node << ' ' << card;
+      EXPECT_NEAR(time(sim::FlowPaths(c, o)) / time(sim::FlowPaths(c)), 2, 1e-5) << node << ' ' << card;
+    }
+  }
+}
+
 TEST_F(OutagesFlow, NothingThatIsLostMakesAnyRateHigher) {
   std::mt19937 random(5);
   const auto pick = [&](int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); };
