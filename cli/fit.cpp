@@ -51,6 +51,11 @@ std::vector<std::string> new_warnings(const spec::Job& reached, const spec::Job&
   return out;
 }
 
+std::string first_of(const base::InputError& error) {
+  const base::Fault& first = error.faults.front();
+  return (first.field.empty() ? "" : first.field + ": ") + first.what;
+}
+
 result::Limit limit_of(const sim::Size& size, const spec::Job& given, const config::Value& tree,
                        const config::Catalogue& catalogue) {
   result::Limit out;
@@ -59,6 +64,7 @@ result::Limit limit_of(const sim::Size& size, const spec::Job& given, const conf
   out.given = size.given;
   out.refusal = size.refusal;
   if (!out.refusal.empty()) return out;
+  std::map<std::int64_t, std::string> refused;  // beyond the job's own value, what a Job cannot say
   try {
     const auto job_at = [&](std::int64_t value) { return with_settings(tree, size.settings(value), catalogue); };
     std::map<std::int64_t, result::Prediction> steps;  // each value is looked at once
@@ -67,11 +73,23 @@ result::Limit limit_of(const sim::Size& size, const spec::Job& given, const conf
       if (fresh) at->second = step_of(job_at(value));
       return at->second;
     };
-    const sim::LastThatFits last =
-        sim::last_that_fits(size.row, size.given, [&](std::int64_t value) { return step_at(value).fits; });
+    const auto fits = [&](std::int64_t value) {
+      try {
+        return step_at(value).fits;
+      } catch (const base::InputError& error) {
+        if (value <= size.given) throw;
+        refused[value] = first_of(error);
+        return false;
+      }
+    };
+    const sim::LastThatFits last = sim::last_that_fits(size.row, size.given, fits);
     out.reached = last.reached;
     out.next = last.next;
-    if (last.next) out.next_prediction = step_at(*last.next);
+    if (last.next && refused.contains(*last.next)) {
+      out.next_refusal = refused[*last.next];
+    } else if (last.next) {
+      out.next_prediction = step_at(*last.next);
+    }
     if (!last.reached) return out;
     out.settings = size.settings(*last.reached);
     const spec::Job reached = job_at(*last.reached);
@@ -80,8 +98,7 @@ result::Limit limit_of(const sim::Size& size, const spec::Job& given, const conf
     out.prediction = step_at(*last.reached);
     out.tight = sim::is_tight(out.prediction.peak_bytes, out.prediction.capacity_bytes);
   } catch (const base::InputError& error) {
-    const base::Fault& first = error.faults.front();
-    out.refusal = (first.field.empty() ? "" : first.field + ": ") + first.what;
+    out.refusal = first_of(error);
   }
   return out;
 }

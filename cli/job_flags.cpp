@@ -78,6 +78,11 @@ void refuse_more_gpus(config::Value file, const Arguments& args, const config::C
                            {fmt::format("{} {}", kGpusPerNode, asked), 0, 0}}});
 }
 
+Arguments parsed(const std::string& flags) {
+  std::istringstream words(flags);
+  return parse({std::istream_iterator<std::string>(words), {}}, {}, with_job_flags({}));
+}
+
 }  // namespace
 
 Operand job_operand() { return {"JOB", "a Job file, or a name of `forerun list jobs`", false, "<jobs> <files>"}; }
@@ -123,11 +128,21 @@ config::Value job_tree(const Arguments& args, const config::Catalogue& catalogue
 }
 
 config::Value with_flags(config::Value tree, const std::string& flags, const config::Catalogue& catalogue) {
-  std::istringstream words(flags);
-  const Arguments args = parse({std::istream_iterator<std::string>(words), {}}, {}, with_job_flags({}));
-  lay_over(tree, args, kJobFlags);
+  lay_over(tree, parsed(flags), kJobFlags);
   let_dp_follow(tree, catalogue);
   return tree;
+}
+
+std::string behind(const Arguments& args, const std::string& flags) {
+  const auto by_set = [&](const std::string& path) {
+    return std::ranges::any_of(args.all(kSet), [&](const std::string& entry) { return entry.starts_with(path + '='); });
+  };
+  std::string out;
+  for (const Setting& setting : settings_of(parsed(flags), kJobFlags)) {
+    const bool over = by_set(setting.path);
+    out += (out.empty() ? "" : " ") + (over ? kSet + (' ' + setting.path) + '=' + setting.value : setting.origin);
+  }
+  return out;
 }
 
 spec::Job job_of(const config::Value& tree, const Arguments& args, const config::Catalogue& catalogue) {

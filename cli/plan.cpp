@@ -158,7 +158,7 @@ class Searcher {
   result::Search operator()(const spec::Candidate& one) {
     const config::Value& tree = question_.jobs.at(one.cluster);
     options_.wanted = launchable_alone(args_, tree, catalogue_, one.job.framework);
-    result::Search found = sim::search(one.job, one.space, options_);
+    result::Search found = search(one, tree);
     ++searched_;
     refuse_if_none_is_launchable(found, one.job.framework.launcher);
     unlaunchable_.judge(one.name, tree, one.job.framework.launcher, found);
@@ -166,6 +166,14 @@ class Searcher {
   }
 
  private:
+  result::Search search(const spec::Candidate& one, const config::Value& tree) const {
+    try {
+      return sim::search(one.job, one.space, options_);
+    } catch (const base::InputError& error) {
+      throw placed(error, tree, args_);
+    }
+  }
+
   const Question& question_;
   const Arguments& args_;
   const config::Catalogue& catalogue_;

@@ -43,6 +43,7 @@ int run_predict(const Arguments& args) {
   const bool every_operator = args.has("--trace") || args.has("--html");
   sim::Outcome outcome = sim::predict(job, every_operator ? sim::Detail::operators : sim::Detail::chains);
   sim::advise(job, outcome.prediction, sayable_changes(tree, catalogue, job.framework.launcher));
+  for (std::string& mend : outcome.prediction.mends) mend = behind(args, mend);
   write_if_asked(args, "--json", [&] { return reports::json(outcome.prediction); });
   if (args.has("--trace")) {
     write_to(args.get("--trace"), "--trace", [&](std::ostream& out) { reports::write_perfetto(outcome.trace, out); });

@@ -90,10 +90,8 @@ Base base_of(const Arguments& args, const config::Catalogue& catalogue, const st
   if (!args.has(kSearch)) fill_nodes(out.tree, args, catalogue, counts);
   const spec::Job job = args.has(kSearch) ? open_job(out.tree, args, catalogue).job : job_of(out.tree, args, catalogue);
   if (job.cluster.mixed()) {
-    throw base::InputError({{"cluster",
-                             "has nodes of several kinds, and more GPUs could be of any of them",
-                             "scale a cluster of one kind of node",
-                             {}}});
+    throw base::InputError({{"cluster", "has nodes of several kinds, and more GPUs could be of any of them",
+                             "scale a cluster of one kind of node", config::place_of(out.tree, "cluster.node")}});
   }
   out.title = job.model.name + " on " + job.cluster.node.name;
   out.gpus = job.cluster.gpus();

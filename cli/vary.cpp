@@ -66,7 +66,7 @@ std::vector<Variation> variations(const Arguments& args) {
     if (const auto fault = without_its_map(kVary, path)) faults.push_back(*fault);
     for (const std::string& setting : job_settings(args)) {
       const std::string set = setting.substr(0, setting.find('='));
-      if (set != path && !is_below(set, path) && !is_below(path, set)) continue;
+      if (set != path && !is_below(set, path)) continue;  // what lies in it is laid over it
       faults.push_back({kVary,
                         path + " is varied, and " + (set == path ? "it" : set) + " is set by a flag as well",
                         "leave out the flag, or put its value among those of --vary",

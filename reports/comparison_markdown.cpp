@@ -38,7 +38,10 @@ std::string moved(const Prediction& p) {
     out += fmt::format("{}{} {}", out.empty() ? "" : ", ", axis.axis,
                        base::human(base::Bytes(static_cast<double>(axis.bytes))));
   }
-  return out.empty() ? "nothing" : out;
+  if (!out.empty()) return out;
+  const bool any =
+      std::ranges::any_of(p.communication, [](const result::Communication& axis) { return axis.bytes > 0; });
+  return any ? "less than 1 MB" : "nothing";
 }
 
 std::string escaped(std::string text) {

@@ -34,6 +34,7 @@ std::string billions(std::int64_t parameters) {
 
 std::string beyond(const Limit& limit) {
   if (!limit.next) return "the largest tried";
+  if (!limit.next_refusal.empty()) return "the largest allowed: " + limit.next_refusal;
   const Prediction& p = limit.next_prediction;
   const auto [needed, there] = shortfall_of(p);
   const char* of = p.attack == "host_memory" ? " of the host's " : p.attack == "nvme" ? " of the drives' " : nullptr;
@@ -83,7 +84,9 @@ Json limit_json(const Limit& limit) {
   out["given"] = limit.given;
   out["reached"] = limit.reached ? Json(*limit.reached) : Json(nullptr);
   out["next"] = limit.next ? Json(*limit.next) : Json(nullptr);
-  if (limit.next) {
+  if (!limit.next_refusal.empty()) {
+    out["next_refusal"] = limit.next_refusal;
+  } else if (limit.next) {
     const auto [needed, there] = shortfall_of(limit.next_prediction);
     out["next_peak_bytes"] = limit.next_prediction.peak_bytes;
     out["next_attack"] = limit.next_prediction.attack;

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include <vector>
 
 #include "reports/csv.h"
@@ -98,13 +100,17 @@ std::string csv(const Search& s) {
   for (const std::string& key : keys) out += cell(key) + ',';
   out +=
       "step_time_s,step_time_low_s,step_time_high_s,tied,tokens_per_s,mfu,bubble_fraction,peak_bytes,capacity_"
-      "bytes,time_per_output_token_s\r\n";
+      "bytes,time_per_output_token_s";
+  const bool priced =
+      std::ranges::any_of(s.results, [](const SearchRow& row) { return row.cost_per_million_tokens > 0; });
+  out += priced ? ",cost_per_million_tokens\r\n" : "\r\n";
   for (const SearchRow& row : s.results) {
     for (const std::string& key : keys) out += cell_of(row.strategy, key) + ',';
     const result::Prediction& p = row.prediction;
-    out += fmt::format("{},{},{},{},{},{},{},{},{},{}\r\n", p.step_time_s, p.step_time_low_s, p.step_time_high_s,
-                       row.tied, p.tokens_per_s, p.mfu, p.bubble_fraction, p.peak_bytes, p.capacity_bytes,
+    out += fmt::format("{},{},{},{},{},{},{},{},{},{}", p.step_time_s, p.step_time_low_s, p.step_time_high_s, row.tied,
+                       p.tokens_per_s, p.mfu, p.bubble_fraction, p.peak_bytes, p.capacity_bytes,
                        p.time_per_output_token_s ? fmt::format("{}", *p.time_per_output_token_s) : "");
+    out += priced ? fmt::format(",{}\r\n", row.cost_per_million_tokens) : "\r\n";
   }
   return out;
 }

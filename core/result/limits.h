@@ -23,8 +23,9 @@ struct Limit {
   Prediction prediction;                                      // of the reached one
   bool tight = false;                                         // it, with hardly anything to spare (sim/memory/tight.h)
   std::vector<std::string> warnings;                          // of the reached one's job, which the given one has not
-  std::optional<std::int64_t> next;                           // the nearest value found not to fit
+  std::optional<std::int64_t> next;                           // the nearest value found not to fit, or refused
   Prediction next_prediction;                                 // its
+  std::string next_refusal;                                   // why it is no job at all; next_prediction is empty then
   std::string refusal;                                        // why this size cannot be varied; empty: it was
 };
 

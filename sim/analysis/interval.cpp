@@ -14,12 +14,19 @@ using result::IntervalContribution;
 
 constexpr const char* kScarceCause = "steps with ";
 
+/// Whether zero 3 makes a step of its own: a lone rank without offload has nothing to shard.
+bool shards_anything(const spec::Job& job) {
+  const spec::Strategy& s = job.strategy;
+  const bool alone = s.data() * s.cp == 1 && !job.model.moe;
+  return !alone || s.offload.any();
+}
+
 bool applies(spec::Scarce part, const spec::Job& job) {
   const spec::Strategy& s = job.strategy;
   switch (part) {
     case spec::Scarce::experts: return job.model.moe.has_value();
     case spec::Scarce::context_parallel: return s.cp > 1;
-    case spec::Scarce::zero3: return s.zero == 3 && !job.training.serves();  // where it has no effect
+    case spec::Scarce::zero3: return s.zero == 3 && !job.training.serves() && shards_anything(job);
     case spec::Scarce::offload: return s.offload.any();
     case spec::Scarce::adapters: return s.lora.has_value();
     case spec::Scarce::layer_list: return job.model.is_list();

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/analysis/title.h"
 
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "core/base/text.h"
 #include "core/spec/recompute_modules.h"
 
@@ -34,9 +38,30 @@ std::string batch(const spec::Job& job) {
 /// ", recompute selective [layernorm, mlp]"
 std::string recompute(const spec::Recompute& r) {
   if (r.kind == spec::Recompute::Kind::none) return "";
-  const std::string kind = ", recompute " + std::string(name(r.kind));
+  std::string kind = ", recompute " + std::string(name(r.kind));
+  if (r.layers > 0) kind += " of " + std::to_string(r.layers) + " layers";
   if (r.kind != spec::Recompute::Kind::selective || r.modules == spec::RecomputeModules{}) return kind;
   return kind + " [" + base::joined(spec::names_of(r.modules)) + "]";
+}
+
+/// ", lora 16 on nf4"
+std::string lora(const std::optional<spec::Lora>& adapters) {
+  if (!adapters) return "";
+  const bool usual = adapters->base == spec::Lora{}.base;
+  return ", lora " + std::to_string(adapters->rank) + (usual ? "" : " on " + std::string(spec::name(adapters->base)));
+}
+
+/// ", offload optimizer, parameters to nvme"
+std::string offload(const spec::Offload& o) {
+  std::vector<std::string> parts;
+  const auto add = [&](const char* what, spec::Offload::To to) {
+    if (to == spec::Offload::To::none) return;
+    parts.push_back(to == spec::Offload::To::cpu ? what : what + (" to " + std::string(spec::name(to))));
+  };
+  add("optimizer", o.optimizer);
+  add("parameters", o.parameters);
+  if (o.activations) parts.emplace_back("activations");
+  return parts.empty() ? "" : ", offload " + base::joined(parts);
 }
 
 }  // namespace
@@ -53,8 +78,7 @@ std::string title(const spec::Job& job) {
   if (!job.training.serves()) {
     text += ", zero " + std::to_string(s.zero);
     if (s.shard > 0) text += " in groups of " + std::to_string(s.shard);
-    if (s.lora) text += ", lora " + std::to_string(s.lora->rank);
-    text += recompute(s.recompute);
+    text += lora(s.lora) + recompute(s.recompute) + offload(s.offload);
   }
   if (job.training.precision != spec::Dtype::bf16) text += ", " + std::string(spec::name(job.training.precision));
   if (job.framework.name != spec::Strategy{}.framework) text += ", framework " + job.framework.name;

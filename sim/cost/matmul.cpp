@@ -132,11 +132,11 @@ Price priced(const plan::Matmul& w, const Device& device, double moved) {
   const base::Seconds added = std::max(sum, base::Seconds(busy.whole - apart));
   const base::Seconds fixed = curve.overhead + added;
   // What many small products cost beside one large one is a matter of the library: where no curve of its own says it,
-  // it is as in bf16; below 16 bits PyTorch calls other kernels than torch._grouped_mm, whose figures are of 16.
+  // it is as in bf16. torch._grouped_mm is of 16 bits: with fewer or more PyTorch calls other kernels.
   if (!w.grouped) return {fixed + base::Seconds(apart), curve.from.residual};
   const spec::MatmulCurve& of_groups =
       curve.grouped.known() ? curve : matmul_curve(device.calibration, spec::Dtype::bf16);
-  const bool by_torch = device.calibration.grouped_mm && of_groups.grouped_mm.known();
+  const bool by_torch = device.calibration.grouped_mm && spec::bytes_of(dtype) == 2 && of_groups.grouped_mm.known();
   const spec::GroupedPace& grouped = by_torch ? of_groups.grouped_mm : of_groups.grouped;
   if (!grouped.known()) return {fixed + base::Seconds(apart), curve.from.residual};
   return {fixed + grouped.each * static_cast<double>(w.batch) + base::Seconds(apart / grouped.pace),

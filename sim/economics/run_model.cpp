@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/text.h"
 #include "core/plan/context.h"
 #include "core/plan/shares.h"
 #include "core/plan/storage.h"
@@ -61,6 +62,14 @@ bool hopeless(const RunModel& m, base::Seconds work) {
   const Rhythm worst{m.failures, m.interval, m.write + m.written_beside, m.restart + wait};
   const base::Seconds segment = std::min(m.interval, work);  // a run may end before anything is saved
   return !(expected_segment(worst, segment) / segment < 100);
+}
+
+std::string words_of_hopeless(const RunModel& m) {
+  const base::Seconds saving = m.write + m.written_beside;
+  if (saving / m.interval < 50)  // failures do at least as much
+    return "fails every " + base::human(base::Seconds(1 / m.failures.si())) + ", before anything is saved";
+  return "saves for " + base::human(saving) + " what took " + base::human(m.interval) +
+         ": a longer checkpoint.interval or more bandwidth is needed";
 }
 
 }  // namespace sim

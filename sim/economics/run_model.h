@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
+
 #include "core/result/prediction.h"
 #include "core/spec/purchase.h"
 #include "sim/economics/failure_simulation.h"
@@ -18,8 +20,10 @@ RunModel run_model(const spec::Purchase&, const spec::Job&, const result::Predic
 /// The same run when each step takes `factor` times as long.
 RunModel with_steps(RunModel, double factor);
 
-/// Whether failures come so fast that hardly anything is saved between two of them: a run would take a hundred times
-/// its `work` or more.
+/// Whether a run would take a hundred times its `work` or more: failures come before anything is saved, or saving takes
+/// a hundred times what it saves.
 bool hopeless(const RunModel&, base::Seconds work);
+/// Which of the two it is.
+std::string words_of_hopeless(const RunModel&);
 
 }  // namespace sim

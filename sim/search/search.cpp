@@ -264,10 +264,12 @@ bool Searcher::gathered() {
   return true;
 }
 
-/// A dp of the file is no fault beside others where another degree is open, which may make up for it.
-void tell_dp_last(const spec::SearchSpace& space, std::vector<base::Fault>& faults) {
+/// A dp of the file is no fault beside others where another degree is open, which may make up for it: where it divides
+/// the GPUs.
+void tell_dp_last(const spec::SearchSpace& space, const spec::Job& job, std::vector<base::Fault>& faults) {
   const auto of_dp = [](const base::Fault& fault) { return fault.field == "strategy.dp"; };
-  const bool open = !space[SearchKey::tp] || !space[SearchKey::cp] || !space[SearchKey::pp];
+  const bool may = job.cluster.gpus() % std::max(1, job.strategy.dp.value_or(1)) == 0;
+  const bool open = may && (!space[SearchKey::tp] || !space[SearchKey::cp] || !space[SearchKey::pp]);
   if (open && !std::ranges::all_of(faults, of_dp)) std::erase_if(faults, of_dp);
 }
 
@@ -279,7 +281,7 @@ void Searcher::throw_why_none_is_sound() {
     if (space_[key]) spec::set_value(key, space_[key]->front(), job);
   }
   std::vector<base::Fault> faults = spec::check(job);
-  tell_dp_last(space_, faults);
+  tell_dp_last(space_, job, faults);
   if (faults.empty()) {
     std::string mend = "fix fewer keys, or allow more values";
     for (const auto& [key, what] : left_out(base_, space_)) mend += fmt::format("; {}: {}", key, what);

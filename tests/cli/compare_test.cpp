@@ -109,6 +109,14 @@ TEST(CompareCommand, ABracketKeepsItsCommas) {
   EXPECT_EQ(answer["rows"][1]["varied"]["strategy.recompute"], "{kind: full, layers: 3}");
 }
 
+TEST(Compare, VariesWhatLiesInAnEntryThatAFlagNames) {
+  const std::string job = "compare --model llama3-8b --node dgx-h100 --sequence 4096 --global-batch 64 --zero 1 ";
+  const json rows = json::parse(forerun(job + "--vary model.layers=16,32 --json -").out)["rows"];
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_LT(rows[0]["step_time_s"], rows[1]["step_time_s"]);
+  EXPECT_EQ(rows[1]["step_time_s"], json::parse(forerun("predict" + job.substr(7) + "--json -").out)["step_time_s"]);
+}
+
 TEST(CompareCommand, AFieldThatOnlyTheVariationGivesIsNotMissing) {
   const Answer run = forerun(
       "compare --model llama3-8b --node dgx-h100 --sequence 4096 --tp 4 --zero 1 "

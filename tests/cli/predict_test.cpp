@@ -99,6 +99,18 @@ TEST(Predict, WhatMakesItFitCanBeTypedAsItIsTold) {
   }
 }
 
+TEST(Predict, WhatMakesItFitIsToldBySetWhereSetGaveIt) {
+  // --set beats a flag, so that "--recompute full" behind "--set strategy.recompute=none" would change nothing.
+  const std::string job = "predict llama3-70b-64xh100 --set strategy.recompute=none --quiet --json - ";
+  const json answer = json::parse(forerun(job).out), &mends = answer["mends"];
+  EXPECT_TRUE(std::ranges::count(mends, json("--set strategy.recompute=full"))) << mends;
+  for (std::size_t i = 0; i < mends.size(); ++i) {
+    const json mended = json::parse(forerun(job + mends[i].get<std::string>()).out);
+    EXPECT_EQ(mended["fits"], true) << mends[i];
+    EXPECT_EQ(mended["step_time_s"], answer["mend_step_times_s"][i]) << mends[i];
+  }
+}
+
 TEST(Predict, WhatMakesItFitIsWhatTheFrameworkCanSay) {
   // accelerate's FSDP has no tensor parallel ranks and no stages; Megatron has both.
   const auto mends = [](const std::string& framework) {

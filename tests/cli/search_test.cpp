@@ -220,6 +220,11 @@ TEST(SearchCommand, TheDpOfAFileIsNoFaultBesideOthers) {
   EXPECT_FALSE(contains(run.err, "strategy.dp")) << run.err;
 }
 
+TEST(SearchCommand, ADpThatCannotDivideTheGpusIsOneWhateverElseIsOpen) {
+  const std::string err = forerun(kSmall + "--fix dp=3").err;
+  EXPECT_EQ(err.find("--fix dp=3: error: strategy.dp: "), 0u) << err;
+}
+
 TEST(SearchCommand, TheValueOfAFlagThatIsLaidOverIsReadAllTheSame) {
   EXPECT_EQ(forerun(kSmall + "--tp banana --set strategy.tp=8").err,
             "--tp banana: error: strategy.tp: 'banana' is not a whole number\n"

@@ -103,14 +103,15 @@ Value under_profile(const Value& tree, const spec::Job& job, const Framework& fr
   return out;
 }
 
-void refuse_shape(const spec::Job& job) {
+void refuse_shape(const spec::Job& job, const Value& tree) {
   std::vector<base::Fault> faults;
+  const auto refuse = [&](const char* field, const char* what, const char* mend) {
+    faults.push_back({field, what, mend, place_of(tree, field)});
+  };
   if (job.model.is_list())
-    faults.push_back(
-        {"model", "is a list of operators, and frameworks here train transformers", "name a transformer", {}});
+    refuse("model", "is a list of operators, and frameworks here train transformers", "name a transformer");
   if (job.cluster.mixed())
-    faults.push_back(
-        {"cluster.node", "is a mixed cluster, and launchers here start equal nodes", "name one kind of node", {}});
+    refuse("cluster.node", "is a mixed cluster, and launchers here start equal nodes", "name one kind of node");
   if (!faults.empty()) throw base::InputError(std::move(faults));
 }
 
@@ -123,7 +124,7 @@ Launch export_job(const Value& tree, const Catalogue& catalogue, std::string_vie
   Launch out;
   const Value own = under_profile(tree, written, framework, table, out.notes);
   const spec::Job job = read_job(own, catalogue);
-  refuse_shape(job);
+  refuse_shape(job, tree);
   if (framework.title) table.title = framework.title;
   Export e{table, catalogue, job, own, job_settings(job), {}, {}, {}};
   const Value* strategy = own.find("strategy");

@@ -202,6 +202,7 @@ TEST(Interval, PartsThatAreSeldomPublishedAreNamed) {
   };
   EXPECT_TRUE(has(with({.dp = 2, .zero = 3}, [](spec::Job&) {}), "steps with zero3"));
   EXPECT_FALSE(has(with({.dp = 2, .zero = 1}, [](spec::Job&) {}), "steps with zero3"));
+  EXPECT_FALSE(has(with({.tp = 2, .zero = 3}, [](spec::Job&) {}), "steps with zero3"));  // a lone rank shards nothing
   const result::Prediction served =
       with({.tp = 2, .micro_batch = 16}, [](spec::Job& j) { j.training.mode = spec::Mode::decode; });
   EXPECT_TRUE(has(served, "steps with serving"));

@@ -38,6 +38,19 @@ TEST(Title, TellsOneJobFromAnother) {
       << text;
 }
 
+TEST(Title, TellsWhatMovesMemoryFromItsKind) {
+  spec::Job j = toy::job({.dp = 2});
+  j.strategy.recompute = {spec::Recompute::Kind::full, 4};
+  j.strategy.lora = spec::Lora{.rank = 16, .base = spec::LoraBase::nf4};
+  j.strategy.offload = {
+      .optimizer = spec::Offload::To::cpu, .parameters = spec::Offload::To::nvme, .activations = true};
+  const std::string text = sim::title(j);
+  EXPECT_NE(
+      text.find(", lora 16 on nf4, recompute full of 4 layers, offload optimizer, parameters to nvme, activations, "),
+      text.npos)
+      << text;
+}
+
 TEST(Title, OfServingNamesTheModeAndNoShards) {
   const std::string text = sim::title(toy::job({.dp = 2}, [](spec::Job& j) { j.training.mode = spec::Mode::prefill; }));
   EXPECT_EQ(text.find("zero"), text.npos) << text;

@@ -70,6 +70,12 @@ TEST(Matmul, GroupsOfTorchGroupedMmHaveItsPaceWhereThatIsKnown) {
   c.grouped_mm.from = {true, "toy", 3, 0.125};
   EXPECT_NEAR(us_of(w, d), 4 * batched + 4, 1e-9);
   EXPECT_EQ(sim::price(w, d).residual, 0.125);
+  w.dtype = spec::Dtype::fp32;  // which PyTorch multiplies by another kernel
+  const double grouped_in_fp32 = us_of(w, d);
+  w.grouped = false;
+  EXPECT_NEAR(grouped_in_fp32, 2 * us_of(w, d) + 12, 1e-9);
+  w.grouped = true;
+  w.dtype = spec::Dtype::bf16;
   d.calibration.grouped_mm = false;
   EXPECT_NEAR(us_of(w, d), 2 * batched + 12, 1e-9) << "not called";
 }
