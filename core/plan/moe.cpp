@@ -173,6 +173,7 @@ void MoeLayer::add_shared() {
 }
 
 void MoeLayer::add_biases(std::string_view name, std::int64_t width, bool last) {
+  if (fuses()) return;
   const Chain added = expert_biases(c_, shape_.rows, width, shape_.experts, last);
   if (c_.model.bias && added.work.read > 0) out_.compute(added.work, name, added.launches);
 }

@@ -234,11 +234,10 @@ void TensorParallel::weight_gradient(const Linear& linear) {
     const Chain add = accumulate_gradient(c_, linear.in * linear.out * linear.experts);
     out.compute(add.work, called(linear, "gradient accumulation"), add.launches);
   }
-  if (linear.bias) {
-    const bool last = linear.name == kExpertDown;
-    const Chain sum = linear.rows > 0
-                          ? expert_bias_gradient(c_, rows * linear.experts, linear.out, linear.experts, last)
-                          : bias_gradient(c_, rows, linear.out);
+  if (linear.bias && !linear.takes_narrow_gradient) {  // the kernel that makes such a gradient sums it up
+    const bool last = linear.name == kExpertDown, eager = linear.rows > 0 && !linear.takes_narrow;
+    const Chain sum = eager ? expert_bias_gradient(c_, rows * linear.experts, linear.out, linear.experts, last)
+                            : bias_gradient(c_, rows * linear.experts, linear.out);
     out.compute(sum.work, called(linear, "bias gradient"), sum.launches);
   }
   // What a deferred product reads: both operands, narrow where their casts are kept.

@@ -4,6 +4,11 @@
 #include "core/spec/fillers.h"
 
 namespace spec {
+namespace {
+
+constexpr std::int64_t kWidths = 64;  // divides what the kernels take
+
+}  // namespace
 
 std::string no_fused_experts(const Job& job) {
   const Model& m = job.model;
@@ -12,9 +17,11 @@ std::string no_fused_experts(const Job& job) {
   if (job.training.serves()) return "prefill and decode";
   if (job.training.precision != Dtype::mxfp8) return "a precision other than mxfp8";
   if (!job.framework.keeps_casts) return "framework " + job.framework.name;
-  if (m.activation != Activation::swiglu || !m.gated_mlp) return "an activation other than swiglu";
-  if (m.bias) return "biases";
-  if (m.expert_width() % 128 != 0 || m.moe->ffn % 128 != 0) return "a width of experts that 128 does not divide";
+  const bool gated = m.activation == Activation::swiglu || m.activation == Activation::clamped_swiglu;
+  if (!gated || !m.gated_mlp) return "an activation other than swiglu";
+  if (m.expert_width() % kWidths != 0 || m.moe->ffn % kWidths != 0) {
+    return "a width of experts that 64 does not divide";
+  }
   if (s.lora) return "adapters";
   if (s.recompute.modules.moe_act || job.training.fp8_activation_inputs) {
     return "activations that are computed again or whose inputs are kept in fp8";
@@ -33,7 +40,7 @@ void fill_fused_experts(Job& job) {
   const bool captured = s.cuda_graphs == CudaGraphs::whole && !s.moe_capacity_factor;
   const bool usual = job.framework.fused.experts.value_or(job.framework.recipes_of_fp8_gpus && captured);
   // Of a rank, too, of whose width the kernel asks the same; etp is known by now.
-  const bool fused = usual && no_fused_experts(job).empty() && job.model.moe->ffn % (std::int64_t{128} * s.etp) == 0;
+  const bool fused = usual && no_fused_experts(job).empty() && job.model.moe->ffn % (kWidths * s.etp) == 0;
   Filler(job, captured ? "whole-step graphs without dropped tokens" : "default of " + job.framework.name)
       .fill(job.strategy.fused_kernels.experts, fused, "fused_kernels.experts", fused);
 }

@@ -91,6 +91,37 @@ TEST(Moe, FusedExpertsLeaveTheReadOfTheActivationsGradientAlone) {
   EXPECT_EQ(kernels(true)[2], (Kernel{"expert activation gradient", numbers * 2 + numbers * 2 * 33 / 32, 0}));
 }
 
+TEST(Moe, FusedExpertsAddTheirBiasesAndSumUpTheirGradients) {
+  // 256 rows of 256 numbers: the gradient of down's biases, and of the shares that weigh them, is one kernel that reads
+  // the rows' gradients; what up's need comes of the kernel that makes its outputs' gradients.
+  const auto of_biases = [](bool fused) {
+    const plan::Plan p = plan::build(with({.dp = 1}, [&](spec::Job& job) {
+      job.model.gated_mlp = true;
+      job.model.activation = spec::Activation::clamped_swiglu;
+      job.model.bias = true;
+      job.training.precision = spec::Dtype::mxfp8;
+      job.cluster.node.gpu.generation = spec::Generation::blackwell;
+      job.cluster.node.gpu.peak[static_cast<int>(spec::Dtype::mxfp8)] = base::TFLOPps(4000);
+      job.framework.keeps_casts = true;
+      job.framework.expert_biases = spec::ExpertBiases::by_expert;
+      job.strategy.fused_kernels.experts = fused;
+    }));
+    std::map<std::string, std::int64_t> out;
+    walk::operators(p, p.roles[0], [&](const plan::Call&, const plan::Operator& op) {
+      const std::string& name = p.names[op.name];
+      const auto* work = std::get_if<plan::MemoryBound>(&p.works[op.work]);
+      if (!work || op.layer != 0 || !name.starts_with("expert") || name.find("bias") == name.npos) return;
+      out[name] = work->read + work->written;
+    });
+    return out;
+  };
+  using Bytes = std::map<std::string, std::int64_t>;
+  EXPECT_EQ(of_biases(true), (Bytes{{"expert down bias gradient", 256 * 256 * 2}}));
+  EXPECT_EQ(of_biases(false), (Bytes{{"expert down biases added", 256 * 256 * (2 + 12 + 12 + 2)},
+                                     {"expert down bias gradient", 256 * 256 * (4 + 20 + 4 + 12)},
+                                     {"expert up bias gradient", 256 * 1024 * 2}}));
+}
+
 TEST(Moe, GradientsOfWhatReadsTheLayersInputAreAdded) {
   // 128 tokens of 256 numbers in 16 bits: the router's and the routed experts' are read and their sum written; shared
   // experts' are read, and that sum again, and theirs written.

@@ -34,13 +34,18 @@ Fields asked_for(Change change) {
 TEST(FusedExperts, AreRefusedByNameWhereNoKernelIs) {
   const Fields refused{"strategy.fused_kernels.experts"};
   EXPECT_EQ(asked_for([](Job&) {}), Fields{});
+  EXPECT_EQ(asked_for([](Job& j) { j.model.moe->ffn = 576; }), Fields{});  // 9 times
+  EXPECT_EQ(asked_for([](Job& j) {
+              j.model.activation = Activation::clamped_swiglu;  // gpt-oss
+              j.model.bias = true;
+            }),
+            Fields{});
   EXPECT_EQ(asked_for([](Job& j) { j.model.moe.reset(); }), refused);
   EXPECT_EQ(asked_for([](Job& j) { j.training.precision = Dtype::fp8; }), refused);
   EXPECT_EQ(asked_for([](Job& j) { j.cluster.node.gpu.generation = Generation::hopper; }), refused);
   EXPECT_EQ(asked_for([](Job& j) { j.framework.keeps_casts = false; }), refused);
   EXPECT_EQ(asked_for([](Job& j) { j.model.activation = Activation::geglu; }), refused);
-  EXPECT_EQ(asked_for([](Job& j) { j.model.bias = true; }), refused);
-  EXPECT_EQ(asked_for([](Job& j) { j.model.moe->ffn = 720; }), refused);  // 5.6 lines of 128
+  EXPECT_EQ(asked_for([](Job& j) { j.model.moe->ffn = 720; }), refused);  // 11.25 times 64
   EXPECT_EQ(asked_for([](Job& j) { j.strategy.lora = Lora{}; }), refused);
   EXPECT_EQ(asked_for([](Job& j) { j.training.fp8_activation_inputs = true; }), refused);
 }
