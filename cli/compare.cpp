@@ -130,7 +130,11 @@ result::Comparison compared(const Arguments& args) {
   for (std::size_t i = 0; i < std::max<std::size_t>(1, args.operands().size()); ++i) {
     for (sim::Candidate& one : candidates(args, catalogue, i, variations)) all.push_back(std::move(one));
   }
-  return sim::compare(std::move(all));
+  result::Comparison out = sim::compare(std::move(all));
+  for (result::ComparisonRow& row : out.rows) {
+    for (std::string& mend : row.prediction.mends) mend = behind(args, mend);
+  }
+  return out;
 }
 
 const Command compare{

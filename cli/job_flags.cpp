@@ -134,13 +134,15 @@ config::Value with_flags(config::Value tree, const std::string& flags, const con
 }
 
 std::string behind(const Arguments& args, const std::string& flags) {
-  const auto by_set = [&](const std::string& path) {
-    return std::ranges::any_of(args.all(kSet), [&](const std::string& entry) { return entry.starts_with(path + '='); });
+  const auto by_set = [&](const std::string& begin) {
+    return std::ranges::any_of(args.all(kSet), [&](const std::string& entry) { return entry.starts_with(begin); });
   };
   std::string out;
   for (const Setting& setting : settings_of(parsed(flags), kJobFlags)) {
-    const bool over = by_set(setting.path);
-    out += (out.empty() ? "" : " ") + (over ? kSet + (' ' + setting.path) + '=' + setting.value : setting.origin);
+    std::string path = setting.path;
+    if (by_set(path + '.')) path += ".kind";  // a word is that of the map (recompute), and lies in front of its keys
+    const bool over = path != setting.path || by_set(path + '=');
+    out += (out.empty() ? "" : " ") + (over ? kSet + (' ' + path) + '=' + setting.value : setting.origin);
   }
   return out;
 }

@@ -146,7 +146,11 @@ std::int64_t Block::widest_gradient_bytes() const {
     return c_.tokens * (widest + c_.hidden * (apart && dense ? 2 : 1)) * c_.element;
   }
   const MoeShape shape(c_);
-  return shape.rows * (shape.up_width + shape.width) * c_.element;
+  const std::int64_t around = shape.rows * (shape.up_width + shape.width) * c_.element;
+  if (!weighs_wide(c_)) return around;
+  // In fp32 the gradient of weighed results, that of the results and the product that is summed up for the weights,
+  // before anything is exchanged.
+  return std::max(around, 3 * 4 * shape.copies * shape.width - moe_exchange_bytes(c_));
 }
 
 }  // namespace plan

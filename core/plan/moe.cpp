@@ -272,9 +272,7 @@ void MoeLayer::forward_again(const KeptMatmuls& keeps) {
   router_forward(true);
   out_.take(Category::workspace, buffers);
   // What was sent is read by nobody once it has arrived: a compiler leaves its copies out.
-  if (copies_first() && !(sent && c_.strategy.compile)) {
-    rows_.permute_copies();
-  }
+  if (copies_first() && !(sent && compiles_experts(c_))) rows_.permute_copies();
   if (!sent && c_.strategy.ep > 1) {
     send_to_experts("expert dispatch", shape_.dispatch_element);
     out_.join(Stream::ep);
@@ -288,12 +286,13 @@ void MoeLayer::forward_again(const KeptMatmuls& keeps) {
       out_.join(Stream::ep);
     }
   }
+  if (weighs_wide(c_)) rows_.widen_again();
   out_.give(Category::workspace, buffers);
   shared_forward_again(keeps);
 }
 
 bool runs_down_again(const Context& c) {
-  return weighs_results_again(c) || (c.model.moe->shared_ffn > 0 && !c.strategy.compile);
+  return weighs_results_again(c) || (c.model.moe->shared_ffn > 0 && !compiles_experts(c));
 }
 
 KeptOfExperts kept_of_experts(const Context& c, const KeptMatmuls& keeps) {

@@ -74,9 +74,7 @@ MoeRows::Moved MoeRows::weighed_gradient(std::int64_t rows) const {
 }
 
 bool MoeRows::sums_by_index() const { return c_.job.framework.rows_by_index && copies_first(c_); }
-bool MoeRows::weighs_compiled() const {
-  return c_.job.framework.weighs_in_fp32 && copies_first(c_) && compiles_experts(c_);
-}
+bool MoeRows::weighs_compiled() const { return copies_first(c_) && compiles_experts(c_); }
 
 void MoeRows::unpermute(std::int64_t rows, std::int64_t tokens, std::string_view name) {
   if (multiplies_rows(c_)) return multiply_by_mask(tokens_of_sequence(), shape_.width, places(), name);
@@ -95,6 +93,11 @@ void MoeRows::unpermute_gradient(std::int64_t read_rows, std::int64_t rows, std:
   Moved all{read_rows, rows, 1};  // copied
   all += weighed_gradient(rows);
   move(all.read, all.written, name, all.kernels, beside_exchange());
+}
+
+void MoeRows::widen_again() {
+  const std::int64_t wide = 4 / c_.element * shape_.copies;
+  move(shape_.copies, wide, "results widened");
 }
 
 void MoeRows::sum_up(std::int64_t rows, std::int64_t tokens, std::string_view name) {

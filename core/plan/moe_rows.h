@@ -23,6 +23,8 @@ class MoeRows {
   /// `rows` that arrive are weighed and summed up to `tokens`; the gradients of that, and of the rows' copies.
   void unpermute(std::int64_t rows, std::int64_t tokens, std::string_view name);
   void unpermute_gradient(std::int64_t read_rows, std::int64_t rows, std::string_view name);
+  /// What the weights' gradient reads, in fp32, once more. REQUIRES: weighs_wide.
+  void widen_again();
   void sum_up(std::int64_t rows, std::int64_t tokens, std::string_view name);
 
   /// What arrives is put in the order of the experts, each one's rows at a multiple (Framework::pads_experts), and

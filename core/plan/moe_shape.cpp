@@ -104,7 +104,8 @@ bool multiplies_rows(const Context& c) {
 bool compiles_experts(const Context& c) { return c.strategy.compile && c.job.framework.compiles_experts; }
 
 bool weighs_wide(const Context& c) {
-  return c.job.framework.weighs_in_fp32 && copies_first(c) && !c.fused_permute && !compiles_experts(c);
+  const bool narrow = c.element < 4;  // or nothing is cast
+  return narrow && c.job.framework.weighs_in_fp32 && copies_first(c) && !c.fused_permute && !compiles_experts(c);
 }
 
 MoeActivations moe_activations(const Context& c) {
@@ -117,11 +118,12 @@ MoeActivations moe_activations(const Context& c) {
   if (multiplies_rows(c)) out.routing += 2 * shape.tokens * (shape.copies / c.batch) * c.element;
   out.inputs = shape.rows * shape.width * c.element;
   if (c.model.moe->latent > 0) out.latent = shape.tokens * shape.width * c.element;
-  const auto around = [&](std::int64_t rows, std::int64_t up, std::int64_t ffn) {
-    return rows * (up * activation_input_element(c) + (1 + kept_by_eager_gate(c)) * ffn * c.element);
+  const auto around = [&](std::int64_t rows, std::int64_t up, std::int64_t ffn, int eager) {
+    return rows * (up * activation_input_element(c) + (1 + eager) * ffn * c.element);
   };
-  out.feed_forward = around(shape.rows, shape.up_width, shape.ffn);
-  out.shared = around(c.tokens, shape.shared_up_width, shape.shared_ffn);
+  const int eager = kept_by_eager_gate(c);
+  out.feed_forward = around(shape.rows, shape.up_width, shape.ffn, c.fused_experts ? 0 : eager);
+  out.shared = around(c.tokens, shape.shared_up_width, shape.shared_ffn, eager);
   if (!c.fused_permute) {
     const std::int64_t number = weighs_wide(c) ? 4 : c.element;
     out.returned = (copies_first(c) ? shape.copies : shape.received) * shape.width * number;

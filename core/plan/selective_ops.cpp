@@ -81,7 +81,7 @@ BlockActivations kept_by_selective_ops(const Context& c, spec::LayerParts parts)
   if (experts) {
     const KeptOfExperts kept = kept_of_experts(c, keeps);
     out.experts = kept.read;
-    unread += kept.unread;
+    if (!compiles_experts(c)) out.unread = kept.unread;
   } else {
     if (c.model.gated_mlp && keeps("feed-forward gate")) out.feed_forward += c.tokens * c.ffn * e;
     if (keeps("feed-forward up")) out.feed_forward += c.tokens * c.ffn * e;
@@ -89,7 +89,7 @@ BlockActivations kept_by_selective_ops(const Context& c, spec::LayerParts parts)
     if (c.sp) unread += shard * e;  // its reduce-scatter
   }
   // An eager framework keeps what the rule says, a compiler what is used.
-  if (!c.strategy.compile) out.unread = unread;
+  if (!c.strategy.compile) out.unread += unread;
   return out;
 }
 

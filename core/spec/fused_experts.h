@@ -10,9 +10,10 @@
 namespace spec {
 
 /// What of a Job such kernels do not take; empty: they do. Biases are added in them. Source:
-/// ForwardGroupedMLP_CuTeGEMMSwiGLU_MXFP8 and its backward in transformer_engine/pytorch/ops/fused,
-/// fuse_grouped_mlp_ops in ops/_common.py (2.14; gpt-oss' clamped activation since 2.15), TEFusedMLPWithGroupedLinear
-/// in Megatron Core (2026).
+/// ForwardGroupedMLP_CuTeGEMMSwiGLU_MXFP8 and its backward in transformer_engine/pytorch/ops/fused (2.14),
+/// validate_grouped_mlp_dims in ops/_common.py (gpt-oss' clamped activation and widths of 64; 256 before),
+/// TEFusedMLPWithGroupedLinear in Megatron Core. MLPerf v6.0 built 2.15 with cuDNN's front end 1.23.0 for gpt-oss, of
+/// 2,880 numbers (gpt_oss_20b/implementations/nemo/Dockerfile).
 std::string no_fused_experts(const Job&);
 
 /// Fills fused_kernels.experts. Whole-step graphs of experts that drop no token have counts that the device alone

@@ -14,11 +14,12 @@ using result::IntervalContribution;
 
 constexpr const char* kScarceCause = "steps with ";
 
-/// Whether zero 3 makes a step of its own: a lone rank without offload has nothing to shard.
+/// Whether zero 3 makes a step of its own: ranks share dense parameters or experts, or parameters come from a host.
 bool shards_anything(const spec::Job& job) {
   const spec::Strategy& s = job.strategy;
-  const bool alone = s.data() * s.cp == 1 && !job.model.moe;
-  return !alone || s.offload.any();
+  const std::int64_t dense = std::int64_t{s.data()} * s.cp, sparse = dense * s.tp;
+  const bool experts = job.model.moe && sparse > std::int64_t{s.ep} * s.etp;
+  return dense > 1 || experts || s.offload.fetches_parameters();
 }
 
 bool applies(spec::Scarce part, const spec::Job& job) {

@@ -39,7 +39,7 @@ std::string batch(const spec::Job& job) {
 std::string recompute(const spec::Recompute& r) {
   if (r.kind == spec::Recompute::Kind::none) return "";
   std::string kind = ", recompute " + std::string(name(r.kind));
-  if (r.layers > 0) kind += " of " + std::to_string(r.layers) + " layers";
+  if (r.layers > 0) kind += " of " + std::to_string(r.layers) + (r.layers > 1 ? " layers" : " layer");
   if (r.kind != spec::Recompute::Kind::selective || r.modules == spec::RecomputeModules{}) return kind;
   return kind + " [" + base::joined(spec::names_of(r.modules)) + "]";
 }

@@ -171,7 +171,7 @@ void Planner::add_run(const spec::Candidate& c, const spec::Job& job, result::Pu
   RunModel model = run_model(p_, job, step);
   model.spares = c.spares.value_or(1);  // one at least, where they are chosen
   if (hopeless(model, work)) {
-    row.refused = words_of_hopeless(model);
+    row.refused = words_of_hopeless(model, work);
     return;
   }
   const Runs runs{p_.runs, p_.seed, options_.threads};

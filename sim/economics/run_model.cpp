@@ -64,12 +64,12 @@ bool hopeless(const RunModel& m, base::Seconds work) {
   return !(expected_segment(worst, segment) / segment < 100);
 }
 
-std::string words_of_hopeless(const RunModel& m) {
-  const base::Seconds saving = m.write + m.written_beside;
-  if (saving / m.interval < 50)  // failures do at least as much
+std::string words_of_hopeless(const RunModel& m, base::Seconds work) {
+  const base::Seconds saving = m.write + m.written_beside, segment = std::min(m.interval, work);
+  if (saving / segment < 50)  // failures do at least as much
     return "fails every " + base::human(base::Seconds(1 / m.failures.si())) + ", before anything is saved";
-  return "saves for " + base::human(saving) + " what took " + base::human(m.interval) +
-         ": a longer checkpoint.interval or more bandwidth is needed";
+  return "saves for " + base::human(saving) + " what took " + base::human(segment) + ": " +
+         (m.interval < work ? "a longer checkpoint.interval or " : "") + "more bandwidth is needed";
 }
 
 }  // namespace sim

@@ -24,6 +24,6 @@ RunModel with_steps(RunModel, double factor);
 /// a hundred times what it saves.
 bool hopeless(const RunModel&, base::Seconds work);
 /// Which of the two it is.
-std::string words_of_hopeless(const RunModel&);
+std::string words_of_hopeless(const RunModel&, base::Seconds work);
 
 }  // namespace sim

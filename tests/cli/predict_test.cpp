@@ -101,13 +101,17 @@ TEST(Predict, WhatMakesItFitCanBeTypedAsItIsTold) {
 
 TEST(Predict, WhatMakesItFitIsToldBySetWhereSetGaveIt) {
   // --set beats a flag, so that "--recompute full" behind "--set strategy.recompute=none" would change nothing.
-  const std::string job = "predict llama3-70b-64xh100 --set strategy.recompute=none --quiet --json - ";
-  const json answer = json::parse(forerun(job).out), &mends = answer["mends"];
-  EXPECT_TRUE(std::ranges::count(mends, json("--set strategy.recompute=full"))) << mends;
-  for (std::size_t i = 0; i < mends.size(); ++i) {
-    const json mended = json::parse(forerun(job + mends[i].get<std::string>()).out);
-    EXPECT_EQ(mended["fits"], true) << mends[i];
-    EXPECT_EQ(mended["step_time_s"], answer["mend_step_times_s"][i]) << mends[i];
+  for (const std::string key : {"strategy.recompute", "strategy.recompute.kind"}) {  // a map's word
+    const std::string job = "predict llama3-70b-64xh100 --set " + key + "=none --quiet --json - ";
+    const json answer = json::parse(forerun(job).out), &mends = answer["mends"];
+    EXPECT_TRUE(std::ranges::count(mends, json("--set " + key + "=full"))) << mends;
+    for (std::size_t i = 0; i < mends.size(); ++i) {
+      const json mended = json::parse(forerun(job + mends[i].get<std::string>()).out);
+      EXPECT_EQ(mended["fits"], true) << mends[i];
+      EXPECT_EQ(mended["step_time_s"], answer["mend_step_times_s"][i]) << mends[i];
+    }
+    const json compared = json::parse(forerun("compare" + job.substr(7, job.find("--quiet") - 7) + "--json -").out);
+    EXPECT_TRUE(std::ranges::is_permutation(compared["rows"][0]["mends"], mends)) << compared["rows"][0]["mends"];
   }
 }
 

@@ -4,11 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "core/plan/block.h"
 #include "core/plan/build.h"
 #include "core/plan/moe_shape.h"
 #include "tests/core/plan/toy_moe.h"
@@ -105,6 +107,16 @@ TEST(MoeRows, ResultsWeighedInFp32AreCastThereAndBackUnlessCompiled) {
   j.framework.compiles_experts = false;
   EXPECT_EQ(rows_moved(j, "unpermute gradient"),
             (Rows{128 + 256 + 512 + 1024 + 512 + 512, 256 + 512 + 512 + 512 + 256, 6}));
+  // So it does in 16 bits; fp32 needs no casts: times shares and added as any product is.
+  j.framework.compiles_experts = true;
+  j.framework.weighs_in_fp32 = false;
+  EXPECT_EQ(rows_moved(j, "unpermute"), (Rows{256 + 6 * 256, 256 + 7 * 256, 4}));
+  spec::Job wide = spread(4);
+  wide.strategy.fused_kernels.permute = false;
+  wide.training.precision = spec::Dtype::fp32;
+  const Rows unpermuted = rows_moved(wide, "unpermute");
+  wide.framework.weighs_in_fp32 = true;
+  EXPECT_EQ(rows_moved(wide, "unpermute"), unpermuted);
   // Another dispatcher's own kernels weigh in 16 bits, and add by atomics.
   j.strategy.moe_dispatcher = spec::MoeDispatcher::deepep;
   EXPECT_EQ(rows_moved(j, "unpermute")[0], 2 * 256 + 2 * 512);
@@ -116,10 +128,32 @@ TEST(MoeRows, WhatAProductInFp32ReadStaysInFp32) {
   j.strategy.fused_kernels.permute = false;
   const std::int64_t narrow = plan::moe_activations(plan::Context(j)).returned;
   j.framework.weighs_in_fp32 = true;
-  EXPECT_EQ(narrow, 256 * 256 * 2);
+  EXPECT_EQ(narrow, 256 * 256 * 2);  // and by the backward of selective_ops it is cast once more
+  EXPECT_EQ(rows_moved(j, "results widened"), std::vector<std::int64_t>());
+  j.strategy.recompute.kind = spec::Recompute::Kind::selective_ops;
+  EXPECT_EQ(rows_moved(j, "results widened"), (std::vector<std::int64_t>{256, 512, 1}));
   EXPECT_EQ(plan::moe_activations(plan::Context(j)).returned, 256 * 256 * 4);
   j.strategy.compile = true;
   EXPECT_EQ(plan::moe_activations(plan::Context(j)).returned, narrow);
+}
+
+TEST(MoeRows, ThreeFp32TensorsOfRowsLiveInTheGradientOfAWeighing) {
+  // 256 copies of 256 numbers: 12 bytes each, where experts of 32 numbers need 256 x (32 + 256) x 2 and what is sent 2.
+  const auto most = [](bool wide) {
+    spec::Job j = spread(1, 1, 1);
+    j.model.moe->ffn = 32;
+    j.strategy.fused_kernels.permute = false;
+    j.framework.weighs_in_fp32 = wide;
+    walk::Pen pen;
+    pen.out.layer = 0;
+    plan::Block(plan::Context(j), pen.out).backward(spec::Recompute::Kind::none, false);
+    std::int64_t now = 0, out = 0;
+    for (const plan::MemoryChange& change : pen.out.finish().memory) {
+      if (change.category == plan::Category::workspace) out = std::max(out, now += change.bytes);
+    }
+    return out;
+  };
+  EXPECT_EQ(most(true) - most(false), 256 * (256 * (12 - 2) - (32 + 256) * 2));
 }
 
 }  // namespace

@@ -177,6 +177,22 @@ TEST(SelectiveOps, KeepWhatExchangesBroughtButForGathers) {
   EXPECT_EQ(by(spec::MoeDispatcher::deepep, false), alone + 201 * token + 128 * token + shared);
 }
 
+TEST(SelectiveOps, RunAgainWhatACompilerLeavesOutOfExperts) {
+  // A compiler that has the blocks but not the experts: copies are made and down runs again, and what it kept unread of
+  // experts stays (256 copies that came back, the shared expert's 128 sums), as it does under an eager framework.
+  spec::Job j = experts(2, true);
+  j.framework.compiles_experts = false;
+  EXPECT_EQ(kept_with_experts(j), kept_with_experts(experts(2)));
+  const auto again = [](const spec::Job& job) {
+    walk::Pen pen;
+    pen.out.layer = 0;
+    plan::Block(plan::Context(job), pen.out).backward(Kind::selective_ops, false);
+    return walk::flops(pen.plan, pen.out.finish(), plan::Phase::recompute);
+  };
+  EXPECT_EQ(again(j), again(experts(2)));
+  EXPECT_LT(again(experts(2, true)), again(j));
+}
+
 TEST(SelectiveOps, KeepTheSumsOfExpertsThatRanksShare) {
   // etp 2 on two ranks: 256 copies' sums, which only an eager framework keeps.
   for (const bool compiled : {false, true}) {

@@ -203,6 +203,11 @@ TEST(Interval, PartsThatAreSeldomPublishedAreNamed) {
   EXPECT_TRUE(has(with({.dp = 2, .zero = 3}, [](spec::Job&) {}), "steps with zero3"));
   EXPECT_FALSE(has(with({.dp = 2, .zero = 1}, [](spec::Job&) {}), "steps with zero3"));
   EXPECT_FALSE(has(with({.tp = 2, .zero = 3}, [](spec::Job&) {}), "steps with zero3"));  // a lone rank shards nothing
+  EXPECT_FALSE(
+      has(with({.zero = 3}, [](spec::Job& j) { j.model.moe = spec::Moe{.experts = 8, .top_k = 2, .ffn = 512}; }),
+          "steps with zero3"));
+  EXPECT_FALSE(has(with({.zero = 3}, [](spec::Job& j) { j.strategy.offload.optimizer = spec::Offload::To::cpu; }),
+                   "steps with zero3"));
   const result::Prediction served =
       with({.tp = 2, .micro_batch = 16}, [](spec::Job& j) { j.training.mode = spec::Mode::decode; });
   EXPECT_TRUE(has(served, "steps with serving"));

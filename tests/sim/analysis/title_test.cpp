@@ -49,6 +49,8 @@ TEST(Title, TellsWhatMovesMemoryFromItsKind) {
       text.find(", lora 16 on nf4, recompute full of 4 layers, offload optimizer, parameters to nvme, activations, "),
       text.npos)
       << text;
+  j.strategy.recompute.layers = 1;
+  EXPECT_NE(sim::title(j).find(", recompute full of 1 layer, "), text.npos);
 }
 
 TEST(Title, OfServingNamesTheModeAndNoShards) {

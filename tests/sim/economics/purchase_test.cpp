@@ -195,6 +195,18 @@ TEST(PurchasePlan, ARunThatSpendsItsTimeSavingIsRefusedForThat) {
       << p.rows[0].refused;
 }
 
+TEST(PurchasePlan, ARunTooShortToSaveIsRefusedForItsBandwidth) {
+  // 1 Mi tokens are one step of 0.8 s; 112 GB at 8 times 10 MB/s take 23 minutes, and a failure comes in 33 days.
+  spec::Purchase step = purchase_of("checkpoint: {bandwidth: 10MB/s}\ncandidates: [{node: dgx-h100, nodes: 8}]\n");
+  step.tokens = 128 * 8192;
+  MadeUpSearch search;
+  sim::PurchaseOptions options;
+  options.search = std::ref(search);
+  const result::Purchase p = sim::plan_purchase(step, options);
+  EXPECT_EQ(p.rows[0].refused.find("saves for "), 0u) << p.rows[0].refused;
+  EXPECT_TRUE(p.rows[0].refused.ends_with(": more bandwidth is needed")) << p.rows[0].refused;
+}
+
 TEST(PurchasePlan, ChancesComeOfThePredictionsIntervalAndOfFailures) {
   // 9.04 days, 80 % within 10 % of it: a deadline of 9.04 days is kept in nearly half of the runs (failures delay
   // some), one of 11 days in all but a few.
