@@ -28,7 +28,10 @@ std::int64_t late_table(const Context& c) {
 }
 
 int layers_a_gather(const Context& c, const Chunk& chunk, bool bucketed) {
-  const std::int64_t layer = layer_parameters(c, chunk.first_layer).total();
+  // The first layer may be dense where all others have experts.
+  const std::int64_t first = layer_parameters(c, chunk.first_layer).total();
+  const std::int64_t layer =
+      chunk.layers > 1 ? std::max(first, layer_parameters(c, chunk.first_layer + chunk.layers - 1).total()) : first;
   const std::int64_t bucket = bucketed ? bucket_elements(c, c.job.framework.parameter_bucket, weight_element(c)) : 0;
   return bucket == 0 ? chunk.layers : static_cast<int>(std::max<std::int64_t>(1, bucket / layer));
 }

@@ -29,14 +29,15 @@ double share_of_module(const plan::Work& work, bool backward) {
 /// Neither sharded nor cut: a module's forward is no more than its kernels.
 bool is_plain(const spec::Strategy& s) { return s.tp == 1 && s.cp == 1 && s.pp == 1 && s.zero < 2; }
 
-base::Seconds launch_of(const plan::Operator& op, const plan::Work& work, const spec::Job& job) {
+base::Seconds launches_of(const plan::Operator& op, const plan::Work& work, const spec::Job& job) {
   const spec::Framework& framework = job.framework;
   const bool backward = op.phase == plan::Phase::backward;
   const bool plain = framework.plain_launch.si() > 0 && is_plain(job.strategy);
   const base::Seconds wrapped = backward ? framework.backward_launch : framework.launch;
   const base::Seconds eager = plain ? framework.plain_launch : wrapped;
-  if (job.strategy.compile) return std::min(eager, framework.compiled_launch);
-  return std::max(eager, framework.module_launch * share_of_module(work, backward));
+  if (job.strategy.compile) return std::min(eager, framework.compiled_launch) * op.launches;
+  const double module = op.launches > 0 ? share_of_module(work, backward) : 0;  // or another operator's kernel is its
+  return std::max(eager * op.launches, framework.module_launch * module);
 }
 
 /// Whether a matmul is a low-rank adapter's: one of its sides is the rank.
@@ -83,7 +84,7 @@ base::Seconds host_time(const plan::Operator& op, const plan::Plan& plan, const 
   if (beside && op.channel < 0 && experts == 0) return base::Seconds();
   if (op.channel >= 0) return collective_launch(op, plan, job) * op.launches * slowdown;
   const double fetches = fetches_of(work, op.phase == plan::Phase::backward, job);
-  return (launch_of(op, work, job) * op.launches + job.framework.module_fetch * fetches) * slowdown +
+  return (launches_of(op, work, job) + job.framework.module_fetch * fetches) * slowdown +
          job.framework.expert_launch * static_cast<double>(are_one_kernel(op, job) ? 0 : experts);
 }
 

@@ -9,7 +9,7 @@ namespace sim {
 
 /// launches launch slowdown + fetches module_fetch slowdown + experts expert_launch
 /// where launch is the framework's for eager code (`plain_launch` on one rank or under zero 0 and 1 alone), autograd or
-/// compiled code, at least its share of `module_launch` for a matmul of its own and fused attention,
+/// compiled code, all of an operator at least its share of `module_launch` for a matmul of its own and fused attention,
 /// `collective_launch` for what has a channel, and `pipelined_tp_launch` more for each tensor-parallel rank where
 /// shards are multiplied as they come and stages reach one another over the fabric; fetches are the passes of linear
 /// layers, but for adapters, under zero 3 in training over several ranks, where hooks around each module gather its

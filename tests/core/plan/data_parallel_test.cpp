@@ -120,6 +120,23 @@ TEST(GradientBuckets, ExistOnTheFirstChunkAloneWhereTheFrameworkSaysSo) {
   EXPECT_LT(left, first);
 }
 
+TEST(ParameterBuckets, HoldLayersOfTheirSizeWhateverTheFirstOneHas) {
+  // A dense layer of 12 x 256^2 parameters before three of 16 experts: a bucket of one layer of experts takes in no
+  // second one because the dense layer is small.
+  const auto gathers = [](bool dense_first) {
+    const spec::Job j = toy::job({.dp = 2, .zero = 1}, [&](spec::Job& job) {
+      job.model.moe = spec::Moe{.experts = 16, .top_k = 2, .ffn = 512, .first_dense = dense_first ? 1 : 0};
+      job.model.bias = false;
+      job.strategy.overlap.param_gather = true;
+      job.framework.parameter_bucket = base::Bytes(2 * (16 * 2 * 256 * 512 + 5 * 256 * 256));
+    });
+    const plan::Context c(j);
+    return plan::layers_a_gather(c, plan::chunks_of(c)[0][0], true);
+  };
+  EXPECT_EQ(gathers(false), 1);
+  EXPECT_EQ(gathers(true), 1);
+}
+
 TEST(GradientBuckets, AreReducedWholeAndScatteredUnderZeroOne) {
   EXPECT_EQ(reduces(job(2, 0, 0), {10}).front().kind, CollectiveKind::all_reduce);
   EXPECT_EQ(reduces(job(2, 1, 0), {10}).front().kind, CollectiveKind::reduce_scatter);

@@ -105,7 +105,9 @@ TEST(HostTime, AModuleTakesLongerThanALaunch) {
   EXPECT_NEAR(host_us(matmul(1, false), job), 115, 1e-9);
   EXPECT_NEAR(host_us(matmul(1, false), job, 1, 1, plan::Phase::backward), 57.5, 1e-9);
   EXPECT_NEAR(host_us(attention, job), 115, 1e-9);
-  EXPECT_NEAR(host_us(attention, job, 1, 1, plan::Phase::backward), 115, 1e-9);
+  EXPECT_NEAR(host_us(attention, job, 3, 1, plan::Phase::backward), 115, 1e-9);  // once, whatever it launches
+  EXPECT_NEAR(host_us(attention, job, 20, 1, plan::Phase::backward), 20 * 8, 1e-9);
+  EXPECT_NEAR(host_us(matmul(1, false), job, 0), 0, 1e-9);  // part of another operator's kernel
   EXPECT_NEAR(host_us(matmul(16, true), job), 115 + 16 * 12, 1e-9);
   EXPECT_NEAR(host_us(matmul(16, false), job), 10, 1e-9);           // scores of unfused attention: an operator
   EXPECT_NEAR(host_us(plan::MemoryBound{}, job, 3), 3 * 10, 1e-9);  // elementwise kernels, too
