@@ -61,6 +61,16 @@ Fullest fullest(const plan::Plan& plan, const std::vector<Footprint>& all, const
   return out;
 }
 
+ByteWeights weights_of(const spec::Framework& framework) {
+  ByteWeights out;
+  out.fill(1);
+  for (const plan::Category c : {plan::Category::activations, plan::Category::workspace, plan::Category::logits}) {
+    out[static_cast<int>(c)] = 1 + framework.fragmentation;
+  }
+  if (framework.stream_pools) out[static_cast<int>(plan::Category::communication)] = 0;
+  return out;
+}
+
 Footprint footprint(const MemoryPeak& peak, const plan::Plan& plan, const spec::Job& job, std::int64_t gathered) {
   const spec::Framework& framework = job.framework;
   // One communicator a kind of group; each pair of neighbouring stages has its own. That of the gradient norm, one
@@ -94,8 +104,12 @@ std::vector<Footprint> footprints(const plan::Plan& plan, const spec::Job& job) 
   for (const plan::Role& role : plan.roles) {
     const std::int64_t gathered = job.framework.stream_pools ? most_gathered(plan, role) : 0;
     Footprint& own = out.emplace_back(footprint(peak_of(plan, role), plan, job, gathered));
+    const bool apart = plan::fresh_apart(context);
+    if (apart) own.reserved += peak_with_pools(plan, role) - own.peak.total();
+    // Pools have their own heights, so that most may be reserved at another moment.
+    const MemoryPeak heaviest_moment = heaviest(plan, role, weights_of(job.framework), apart);
+    own.reserved += std::max<std::int64_t>(0, footprint(heaviest_moment, plan, job, gathered).total() - own.total());
     own.reserved += shards_beside_sums(context, role.resident[static_cast<int>(plan::Category::gradients)]);
-    if (plan::fresh_apart(context)) own.reserved += peak_with_pools(plan, role) - own.peak.total();
     const std::int64_t room = capacity_of(plan, role, job.cluster) - own.total();
     const std::int64_t idle = awaiting_device(plan, role, job) + behind_activations(plan, role, job, own.peak) +
                               too_narrow_for_logits(plan, role, job, own.peak);

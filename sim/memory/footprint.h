@@ -42,6 +42,10 @@ Fullest fullest(const plan::Plan&, const std::vector<Footprint>&, const spec::Cl
 /// Bytes of the two gathered units that a segment has allocated at once on the gathers' own stream.
 std::int64_t gather_pool(const plan::Plan&, const plan::Segment&);
 
+/// What counts of held bytes where most is reserved: more of what moves, of which the allocator cannot use a part, and
+/// nothing of what gathers hold where they have a pool, which is there all the time.
+ByteWeights weights_of(const spec::Framework&);
+
 /// What a peak of allocated memory comes to with all that lies beside it. Of the plan only its axes and degrees are
 /// read. `gathered`: of two neighbouring units of zero 3, where gathers have a pool of their own.
 Footprint footprint(const MemoryPeak&, const plan::Plan&, const spec::Job&, std::int64_t gathered);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 namespace sim {
@@ -17,20 +18,43 @@ std::int64_t sum(const ByCategory& levels) { return std::accumulate(levels.begin
 
 /// What a segment does to the level: its highest point above the start, and what it leaves.
 struct Profile {
-  std::int64_t highest = 0;
+  double highest = 0;
+  std::size_t changes = 0;  // up to that point
   ByCategory net{};
 };
 
-Profile profile_of(const plan::Segment& segment) {
-  Profile out;
-  std::int64_t level = 0;
-  for (const plan::MemoryChange& change : segment.memory) {
-    level += change.bytes;
-    out.highest = std::max(out.highest, level);
-    out.net[static_cast<int>(change.category)] += change.bytes;
+/// Changes that count for a level: `resident_apart` leaves out what is there all the time.
+class Levels {
+ public:
+  Levels(const ByteWeights& weights, bool resident_apart) : weights_(weights), resident_apart_(resident_apart) {}
+
+  bool counts(const plan::MemoryChange& change) const { return !(change.apart && resident_apart_); }
+  double of(const ByCategory& bytes) const {
+    double out = 0;
+    for (std::size_t k = 0; k < bytes.size(); ++k) out += weights_[k] * static_cast<double>(bytes[k]);
+    return out;
   }
-  return out;
-}
+  Profile profile_of(const plan::Segment& segment) const {
+    Profile out;
+    double level = 0;
+    for (std::size_t i = 0; i < segment.memory.size(); ++i) {
+      const plan::MemoryChange& change = segment.memory[i];
+      if (!counts(change)) continue;
+      const auto category = static_cast<std::size_t>(change.category);
+      out.net[category] += change.bytes;
+      level += weights_[category] * static_cast<double>(change.bytes);
+      if (level > out.highest) {
+        out.highest = level;
+        out.changes = i + 1;
+      }
+    }
+    return out;
+  }
+
+ private:
+  const ByteWeights& weights_;
+  const bool resident_apart_;
+};
 
 /// Where a segment's operators stand on their streams, counted from its start.
 struct Places {
@@ -81,36 +105,35 @@ class LevelPoints {
 std::int64_t MemoryPeak::total() const { return sum(bytes); }
 
 MemoryPeak peak_of(const plan::Plan& plan, const plan::Role& role) {
-  std::vector<Profile> profiles(plan.segments.size());
-  std::vector<bool> known(plan.segments.size());
-  ByCategory levels = role.resident, at_call = levels;
-  std::int64_t level = sum(levels), peak = level;
+  ByteWeights alike;
+  alike.fill(1);
+  return heaviest(plan, role, alike, false);
+}
+
+MemoryPeak heaviest(const plan::Plan& plan, const plan::Role& role, const ByteWeights& weights, bool resident_apart) {
+  const Levels levels(weights, resident_apart);
+  std::vector<std::optional<Profile>> profiles(plan.segments.size());
+  ByCategory now = role.resident;
+  double most = levels.of(now);
   MemoryPeak out;
-  out.bytes = levels;
+  out.bytes = now;
   for (std::size_t c = 0; c < role.calls.size(); ++c) {
-    const std::int32_t segment = role.calls[c].segment;
-    if (!known[segment]) {
-      profiles[segment] = profile_of(plan.segments[segment]);
-      known[segment] = true;
-    }
-    const Profile& profile = profiles[segment];
-    if (level + profile.highest > peak) {
-      peak = level + profile.highest;
+    std::optional<Profile>& profile = profiles[role.calls[c].segment];
+    if (!profile) profile = levels.profile_of(plan.segments[role.calls[c].segment]);
+    if (const double highest = levels.of(now) + profile->highest; highest > most) {
+      most = highest;
       out.call = static_cast<std::int32_t>(c);
-      at_call = levels;
+      out.bytes = now;
     }
-    for (int k = 0; k < plan::kCategories; ++k) levels[k] += profile.net[k];
-    level += sum(profile.net);
+    for (int k = 0; k < plan::kCategories; ++k) now[k] += profile->net[k];
   }
   if (out.call < 0) return out;
-  levels = at_call;
-  for (const plan::MemoryChange& change : plan.segments[role.calls[out.call].segment].memory) {
-    levels[static_cast<int>(change.category)] += change.bytes;
-    if (sum(levels) != peak) continue;
-    out.bytes = levels;
-    out.op = change.at;
-    break;
+  const std::int32_t segment = role.calls[out.call].segment;
+  const std::vector<plan::MemoryChange>& changes = plan.segments[segment].memory;
+  for (std::size_t i = 0; i < profiles[segment]->changes; ++i) {
+    if (levels.counts(changes[i])) out.bytes[static_cast<std::size_t>(changes[i].category)] += changes[i].bytes;
   }
+  out.op = changes[profiles[segment]->changes - 1].at;
   return out;
 }
 

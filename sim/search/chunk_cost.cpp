@@ -39,7 +39,7 @@ Rise carry(const Rise& a, const Rise& b, const Few& few, int n) {
           carry(a.other, b.other, few, n)};
 }
 PassMemory carry(const PassMemory& a, const PassMemory& b, const Few& few, int n) {
-  return {carry(a.highest, b.highest, few, n), carry(a.net, b.net, few, n)};
+  return {carry(a.highest, b.highest, few, n), carry(a.heaviest, b.heaviest, few, n), carry(a.net, b.net, few, n)};
 }
 ChunkMemory carry(const ChunkMemory& a, const ChunkMemory& b, const Few& few, int n) {
   return {carry(a.forward, b.forward, few, n), carry(a.backward, b.backward, few, n),

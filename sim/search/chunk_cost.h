@@ -12,6 +12,7 @@
 
 #include "core/plan/context.h"
 #include "core/plan/shares.h"
+#include "sim/memory/ledger.h"
 #include "sim/pricing/prices.h"
 
 namespace sim {
@@ -22,11 +23,18 @@ struct Rise {
   std::int64_t communication = 0;  // gathered units, buckets
   std::int64_t other = 0;          // gradients, parameters
   std::int64_t total() const { return moving + communication + other; }
+  /// What counts of it where most is reserved (weights_of).
+  double weight(const ByteWeights& of) const {
+    return of[static_cast<int>(plan::Category::activations)] * static_cast<double>(moving) +
+           of[static_cast<int>(plan::Category::communication)] * static_cast<double>(communication) +
+           static_cast<double>(other);
+  }
 };
 
 struct PassMemory {
-  Rise highest;  // at the pass's fullest moment
-  Rise net;      // behind it
+  Rise highest;   // at the pass's fullest moment
+  Rise heaviest;  // where it weighs most
+  Rise net;       // behind it
 };
 struct ChunkMemory {
   PassMemory forward, backward, weights;  // backward: of the inputs alone where weight gradients run apart

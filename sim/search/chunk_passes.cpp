@@ -30,12 +30,13 @@ void add_bytes(Rise& to, Category category, std::int64_t bytes) {
   }
 }
 
-PassMemory memory_of(const plan::Segment& segment) {
+PassMemory memory_of(const plan::Segment& segment, const ByteWeights& weights) {
   PassMemory out;
   for (const plan::MemoryChange& change : segment.memory) {
     if (change.apart) continue;  // counted all the time
     add_bytes(out.net, change.category, change.bytes);
     if (out.net.total() > out.highest.total()) out.highest = out.net;
+    if (out.net.weight(weights) > out.heaviest.weight(weights)) out.heaviest = out.net;
   }
   return out;
 }
@@ -115,7 +116,9 @@ struct UsualPasses {
 ChunkMemory memory_of(const plan::Context& c, const ChunkOfStage& at) {
   const UsualPasses once(c, at);
   const std::vector<plan::Segment>& passes = once.plan.segments;
-  return {memory_of(passes[UsualPasses::F]), memory_of(passes[UsualPasses::B]), memory_of(passes[UsualPasses::W]),
+  const ByteWeights weights = weights_of(c.job.framework);
+  return {memory_of(passes[UsualPasses::F], weights), memory_of(passes[UsualPasses::B], weights),
+          memory_of(passes[UsualPasses::W], weights),
           std::max(gather_pool(once.plan, passes[UsualPasses::F]), gather_pool(once.plan, passes[UsualPasses::B]))};
 }
 

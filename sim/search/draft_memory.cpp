@@ -50,21 +50,27 @@ std::int64_t Draft::footprint_of(const StageKind& kind, const Rise& rise, std::i
 std::int64_t Draft::peak_of(int stage, bool least) {
   StageKind& kind = kinds_[kind_of_[stage]];
   const auto memory = [&](std::size_t v) -> const ChunkMemory& { return memory_of(kind.chunk_kinds[v], least); };
+  const ByteWeights weights = weights_of(job_.framework);
   Rise most;
   if (job_.framework.optimizer_workspace > 0 && !least) most.moving = ends_of(kind).workspace;
+  Rise heaviest = most;
   for (const Fullness& moment : shape_->fullest[stage]) {
-    Rise level = of_pass(memory(moment.chunk), moment.pass).highest;
-    for (std::size_t v = 0; v < moment.forwards.size(); ++v) {
-      add_rise(level, memory(v).forward.net, moment.forwards[v] + moment.gradients[v]);
-      add_rise(level, memory(v).backward.net, moment.gradients[v]);
-    }
-    if (least) level.communication = level.other = 0;
-    level.other += kind.sums - kind.fresh;
-    if (level.total() > most.total()) most = level;
+    const PassMemory& pass = of_pass(memory(moment.chunk), moment.pass);
+    const auto level_of = [&](Rise level) {
+      for (std::size_t v = 0; v < moment.forwards.size(); ++v) {
+        add_rise(level, memory(v).forward.net, moment.forwards[v] + moment.gradients[v]);
+        add_rise(level, memory(v).backward.net, moment.gradients[v]);
+      }
+      if (least) level.communication = level.other = 0;
+      level.other += kind.sums - kind.fresh;
+      return level;
+    };
+    if (const Rise level = level_of(pass.highest); level.total() > most.total()) most = level;
+    if (const Rise level = level_of(pass.heaviest); level.weight(weights) > heaviest.weight(weights)) heaviest = level;
   }
   std::int64_t pool = 0;
   for (std::size_t v = 0; v < kind.chunk_kinds.size() && !least; ++v) pool = std::max(pool, memory(v).gather_pool);
-  return footprint_of(kind, most, pool);
+  return std::max(footprint_of(kind, most, pool), footprint_of(kind, heaviest, pool));
 }
 
 std::optional<std::int64_t> Draft::peak_within(std::int64_t capacity) {

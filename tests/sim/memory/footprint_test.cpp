@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <numeric>
+
 #include "core/plan/build.h"
 #include "tests/support/toy.h"
 
@@ -25,6 +28,35 @@ TEST(Footprint, GathersOnAStreamOfTheirOwnReserveTwoUnitsBesideThePeak) {
   const std::int64_t root = 2 * 2048 * 256 + 128 * 256 + 512, block = 12 * 256 * 256 + 13 * 256;
   const std::int64_t flying = f.peak.bytes[static_cast<int>(plan::Category::communication)];
   EXPECT_EQ(f.reserved - g.reserved, 2 * (root + block) - flying);
+}
+
+TEST(Footprint, PoolsStandAtTheirOwnHeights) {
+  // Gathers hold little where the loss needs most, and their pool is there all the same.
+  const toy::Cut cut{.dp = 4, .zero = 3, .micro_batch = 2};
+  const spec::Job job = toy::job(cut, [](spec::Job& j) {
+    j.framework.unit_copies = j.framework.stream_pools = true;
+    j.framework.fragmentation = 0.25;
+    j.strategy.overlap.param_gather = true;
+    j.strategy.fsdp.unit = 2;
+  });
+  const plan::Plan plan = plan::build(job);
+  const plan::Role& role = plan.roles[0];
+  auto levels = role.resident;
+  double most = 0;
+  std::int64_t pool = 0;
+  for (const plan::Call& call : role.calls) {
+    pool = std::max(pool, sim::gather_pool(plan, plan.segments[call.segment]));
+    for (const plan::MemoryChange& change : plan.segments[call.segment].memory) {
+      levels[static_cast<int>(change.category)] += change.bytes;
+      const auto of = [&](plan::Category c) { return static_cast<double>(levels[static_cast<int>(c)]); };
+      most = std::max(most, std::accumulate(levels.begin(), levels.end(), 0.0) - of(plan::Category::communication) +
+                                0.25 * (of(plan::Category::activations) + of(plan::Category::workspace) +
+                                        of(plan::Category::logits)));
+    }
+  }
+  const sim::Footprint f = sim::footprints(plan, job)[0];
+  EXPECT_NEAR(static_cast<double>(f.total() - f.context - f.communicators), most + static_cast<double>(pool), 1);
+  EXPECT_GT(f.total(), sim::footprint(f.peak, plan, job, pool).total());  // at the moment of most live bytes
 }
 
 TEST(Footprint, ShardsOfGradientsThatComeAnewAreReservedAllTheTime) {
