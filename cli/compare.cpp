@@ -131,9 +131,7 @@ result::Comparison compared(const Arguments& args) {
     for (sim::Candidate& one : candidates(args, catalogue, i, variations)) all.push_back(std::move(one));
   }
   result::Comparison out = sim::compare(std::move(all));
-  for (result::ComparisonRow& row : out.rows) {
-    for (std::string& mend : row.prediction.mends) mend = behind(args, mend);
-  }
+  for (result::ComparisonRow& row : out.rows) row.prediction.mends = behind(args, std::move(row.prediction.mends));
   return out;
 }
 

@@ -133,18 +133,21 @@ config::Value with_flags(config::Value tree, const std::string& flags, const con
   return tree;
 }
 
-std::string behind(const Arguments& args, const std::string& flags) {
+std::vector<std::string> behind(const Arguments& args, std::vector<std::string> lines) {
   const auto by_set = [&](const std::string& begin) {
     return std::ranges::any_of(args.all(kSet), [&](const std::string& entry) { return entry.starts_with(begin); });
   };
-  std::string out;
-  for (const Setting& setting : settings_of(parsed(flags), kJobFlags)) {
-    std::string path = setting.path;
-    if (by_set(path + '.')) path += ".kind";  // a word is that of the map (recompute), and lies in front of its keys
-    const bool over = path != setting.path || by_set(path + '=');
-    out += (out.empty() ? "" : " ") + (over ? kSet + (' ' + path) + '=' + setting.value : setting.origin);
+  for (std::string& line : lines) {
+    const std::vector<Setting> settings = settings_of(parsed(line), kJobFlags);
+    line.clear();
+    for (const Setting& setting : settings) {
+      std::string path = setting.path;
+      if (by_set(path + '.')) path += ".kind";  // a word is that of the map (recompute), and lies in front of its keys
+      const bool over = path != setting.path || by_set(path + '=');
+      line += (line.empty() ? "" : " ") + (over ? kSet + (' ' + path) + '=' + setting.value : setting.origin);
+    }
   }
-  return out;
+  return lines;
 }
 
 spec::Job job_of(const config::Value& tree, const Arguments& args, const config::Catalogue& catalogue) {

@@ -1,6 +1,7 @@
 // cli/predict.cpp -- forerun predict [JOB] [flags] [--json FILE] [--trace FILE] [--html FILE]
 // SPDX-License-Identifier: Apache-2.0
 #include <ostream>
+#include <utility>
 
 #include "cli/command.h"
 #include "cli/exit_code.h"
@@ -43,7 +44,7 @@ int run_predict(const Arguments& args) {
   const bool every_operator = args.has("--trace") || args.has("--html");
   sim::Outcome outcome = sim::predict(job, every_operator ? sim::Detail::operators : sim::Detail::chains);
   sim::advise(job, outcome.prediction, sayable_changes(tree, catalogue, job.framework.launcher));
-  for (std::string& mend : outcome.prediction.mends) mend = behind(args, mend);
+  outcome.prediction.mends = behind(args, std::move(outcome.prediction.mends));
   write_if_asked(args, "--json", [&] { return reports::json(outcome.prediction); });
   if (args.has("--trace")) {
     write_to(args.get("--trace"), "--trace", [&](std::ostream& out) { reports::write_perfetto(outcome.trace, out); });

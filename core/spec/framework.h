@@ -86,11 +86,10 @@ struct Framework {
   bool written_gelu = false;  // models of GPT-2's recipe write GELU out in Python; resolve() clears it for others
   int vocab_multiple = 1;     // in training the vocabulary is padded to a multiple of this a tensor-parallel rank
   // Of eager PyTorch, by what its modules allocate.
-  bool compiles = false;      // a graph compiler takes every step whole: Strategy::compile, which a job cannot deny
-  bool compiles_head = true;  // a graph compiler takes the output head; torchtitan: blocks alone
-  bool compiles_loss = true;  // a graph compiler takes the loss with the model; torchtitan of 2024: blocks alone
-  bool compiles_experts =
-      true;  // a graph compiler takes what sends tokens to experts; torchtitan until April 2026: not
+  bool compiles = false;         // a graph compiler takes every step whole: Strategy::compile, which a job cannot deny
+  bool compiles_head = true;     // a graph compiler takes the output head; torchtitan: blocks alone
+  bool compiles_loss = true;     // a graph compiler takes the loss with the model; torchtitan of 2024: blocks alone
+  bool compiles_experts = true;  // a graph compiler takes what sends tokens to experts; not torchtitan of 2025
   bool compiles_unsharded_loss = false;  // where compiles_loss is false: under zero 0 and 1 all the same
   bool separate_loss = false;            // an unfused loss has tensors of its own where Megatron works in place
   bool keeps_gathered = false;  // under sp, gathered inputs of linears are kept for backward, not gathered again

@@ -20,7 +20,7 @@ std::string no_fused_experts(const Job& job) {
   const bool gated = m.activation == Activation::swiglu || m.activation == Activation::clamped_swiglu;
   if (!gated || !m.gated_mlp) return "an activation other than swiglu";
   if (m.expert_width() % kWidths != 0 || m.moe->ffn % kWidths != 0) {
-    return "a width of experts that 64 does not divide";
+    return "a width of experts that " + std::to_string(kWidths) + " does not divide";
   }
   if (s.lora) return "adapters";
   if (s.recompute.modules.moe_act || job.training.fp8_activation_inputs) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 
+#include "core/plan/context.h"
 #include "sim/analysis/exposure.h"
 
 namespace sim {
@@ -14,20 +15,12 @@ using result::IntervalContribution;
 
 constexpr const char* kScarceCause = "steps with ";
 
-/// Whether zero 3 makes a step of its own: ranks share dense parameters or experts, or parameters come from a host.
-bool shards_anything(const spec::Job& job) {
-  const spec::Strategy& s = job.strategy;
-  const std::int64_t dense = std::int64_t{s.data()} * s.cp, sparse = dense * s.tp;
-  const bool experts = job.model.moe && sparse > std::int64_t{s.ep} * s.etp;
-  return dense > 1 || experts || s.offload.fetches_parameters();
-}
-
 bool applies(spec::Scarce part, const spec::Job& job) {
   const spec::Strategy& s = job.strategy;
   switch (part) {
     case spec::Scarce::experts: return job.model.moe.has_value();
     case spec::Scarce::context_parallel: return s.cp > 1;
-    case spec::Scarce::zero3: return s.zero == 3 && !job.training.serves() && shards_anything(job);
+    case spec::Scarce::zero3: return !job.training.serves() && plan::Context(job).fully_sharded;
     case spec::Scarce::offload: return s.offload.any();
     case spec::Scarce::adapters: return s.lora.has_value();
     case spec::Scarce::layer_list: return job.model.is_list();

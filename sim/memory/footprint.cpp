@@ -105,7 +105,7 @@ std::vector<Footprint> footprints(const plan::Plan& plan, const spec::Job& job) 
     const std::int64_t gathered = job.framework.stream_pools ? most_gathered(plan, role) : 0;
     Footprint& own = out.emplace_back(footprint(peak_of(plan, role), plan, job, gathered));
     const bool apart = plan::fresh_apart(context);
-    if (apart) own.reserved += peak_with_pools(plan, role) - own.peak.total();
+    if (apart) own.reserved += peak_of(plan, role, apart).total() - own.peak.total();
     // Pools have their own heights, so that most may be reserved at another moment.
     const MemoryPeak heaviest_moment = heaviest(plan, role, weights_of(job.framework), apart);
     own.reserved += std::max<std::int64_t>(0, footprint(heaviest_moment, plan, job, gathered).total() - own.total());

@@ -104,10 +104,10 @@ class LevelPoints {
 
 std::int64_t MemoryPeak::total() const { return sum(bytes); }
 
-MemoryPeak peak_of(const plan::Plan& plan, const plan::Role& role) {
+MemoryPeak peak_of(const plan::Plan& plan, const plan::Role& role, bool resident_apart) {
   ByteWeights alike;
   alike.fill(1);
-  return heaviest(plan, role, alike, false);
+  return heaviest(plan, role, alike, resident_apart);
 }
 
 MemoryPeak heaviest(const plan::Plan& plan, const plan::Role& role, const ByteWeights& weights, bool resident_apart) {
@@ -135,18 +135,6 @@ MemoryPeak heaviest(const plan::Plan& plan, const plan::Role& role, const ByteWe
   }
   out.op = changes[profiles[segment]->changes - 1].at;
   return out;
-}
-
-std::int64_t peak_with_pools(const plan::Plan& plan, const plan::Role& role) {
-  std::int64_t level = sum(role.resident), peak = level;  // what is apart is resident between steps
-  for (const plan::Call& call : role.calls) {
-    for (const plan::MemoryChange& change : plan.segments[call.segment].memory) {
-      if (change.apart) continue;
-      level += change.bytes;
-      peak = std::max(peak, level);
-    }
-  }
-  return peak;
 }
 
 std::size_t tracks_of(const trace::Trace& trace, const plan::Role& role) {

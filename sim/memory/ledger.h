@@ -18,16 +18,13 @@ struct MemoryPeak {
   std::int64_t total() const;
 };
 
-MemoryPeak peak_of(const plan::Plan&, const plan::Role&);
+/// The moment of most bytes. `resident_apart`: what a step holds in a pool of its own is there all the time.
+MemoryPeak peak_of(const plan::Plan&, const plan::Role&, bool resident_apart = false);
 
 /// How much a byte of each category counts.
 using ByteWeights = std::array<double, plan::kCategories>;
-/// The moment at which what is held counts most, which need not be that of most bytes. `resident_apart`: what a step
-/// holds in a pool of its own is there all the time.
+/// The moment at which what is held counts most.
 MemoryPeak heaviest(const plan::Plan&, const plan::Role&, const ByteWeights&, bool resident_apart);
-
-/// Bytes of a peak at which all that a step ever holds in pools of their own is there.
-std::int64_t peak_with_pools(const plan::Plan&, const plan::Role&);
 
 /// Where in trace.tracks the rank that stands for a role begins.
 std::size_t tracks_of(const trace::Trace&, const plan::Role&);
