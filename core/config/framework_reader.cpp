@@ -143,6 +143,7 @@ void read_newer_machines(MapReader& map, spec::Framework& framework) {
   map.read("gathers_beside_reductions", framework.gathers_beside_reductions);
   map.read("each_optimizer_gathers", framework.each_optimizer_gathers);
   map.read("multiplies_rows", framework.multiplies_rows);
+  map.read("drops_without_padding", framework.drops_without_padding);
   map.read("graphs_on_slow_hosts", framework.graphs_on_slow_hosts);
   map.read("module_launch_of_fp8_gpus", framework.module_launch_of_fp8_gpus);
   map.read("dispatcher_across_nodes", framework.dispatcher_across_nodes);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kMostCounted = 1e15;
 constexpr const char* kMendCounts =
-    "write tokens by expert, such as [812, 790, 805, 689], or the path of a file with them";
+    "write tokens by expert, such as [812, 790, 805, 689], the path of a file with them, or round_robin";
 
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words;
@@ -31,9 +31,11 @@ bool read_count(std::string_view word, double& out) {
 
 }  // namespace
 
-void read_routing(MapReader& map, std::string_view key, std::vector<double>& out) {
+void read_routing(MapReader& map, std::string_view key, std::vector<double>& counts, bool& round_robin) {
   const Value* value = map.child(key);
   if (!value) return;
+  round_robin = value->kind == Value::Kind::scalar && value->text == "round_robin";
+  if (round_robin) return;
   Value file;
   if (value->kind == Value::Kind::scalar) {
     try {
@@ -51,13 +53,13 @@ void read_routing(MapReader& map, std::string_view key, std::vector<double>& out
     words = words_of(value->text);
   }
   if (words.empty()) return map.fault(key, "holds no counts", kMendCounts);
-  std::vector<double> counts;
+  std::vector<double> read;
   for (const std::string& word : words) {
     double count = 0;
     if (!read_count(word, count)) return map.fault(key, base::quoted(word) + " is no count of tokens", kMendCounts);
-    counts.push_back(count);
+    read.push_back(count);
   }
-  out = std::move(counts);
+  counts = std::move(read);
 }
 
 }  // namespace config

@@ -1,4 +1,4 @@
-// core/config/routing_reader.h -- how many tokens each expert was given, as counted in a real run.
+// core/config/routing_reader.h -- how many tokens each expert is given: as counted in a real run, or dealt out in turn.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,7 +10,8 @@
 namespace config {
 
 /// `key` is a list of tokens by expert, or the path of a file that holds one: a YAML or JSON list, or numbers between
-/// commas, spaces and ends of lines. Leaves `out` empty when the key is absent or wrong.
-void read_routing(MapReader&, std::string_view key, std::vector<double>& out);
+/// commas, spaces and ends of lines. Or it is the word round_robin, which sets that. Leaves `counts` empty when the key
+/// is absent, wrong or that word.
+void read_routing(MapReader&, std::string_view key, std::vector<double>& counts, bool& round_robin);
 
 }  // namespace config

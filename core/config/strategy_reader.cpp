@@ -36,10 +36,12 @@ void read_degrees(MapReader& map, spec::Strategy& s) {
   map.read("ep", s.ep, 1, spec::kMostDegree);
   s.etp_given = map.read("etp", s.etp, 1, spec::kMostDegree);
   read_capacity(map, s);
+  bool pads = false;
+  if (map.read("moe_pad_to_capacity", pads)) s.moe_pad_to_capacity = pads;
   s.moe_imbalance_given = map.read("moe_imbalance", s.moe_imbalance, 1, 1'000'000);
   s.moe_dispatcher_given = map.read("moe_dispatcher", s.moe_dispatcher);
-  read_routing(map, "moe_routing", s.moe_routing);
-  if (!s.moe_routing.empty() && map.has("moe_imbalance")) {
+  read_routing(map, "moe_routing", s.moe_routing, s.moe_round_robin);
+  if ((s.moe_round_robin || !s.moe_routing.empty()) && map.has("moe_imbalance")) {
     map.fault("moe_imbalance", "is told by moe_routing as well", "leave one of them out");
   }
   map.read("rank_order", s.rank_order);

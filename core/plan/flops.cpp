@@ -247,10 +247,11 @@ double routed_beyond_even(const spec::Job& job, double factor) {
   return 3 * static_cast<double>(job.training.global_batch) * layers * 2 * s * visited * (factor - 1);
 }
 
-/// Room at each expert over an even share of the tokens; 1 where all are taken.
+/// What each expert computes over an even share of the tokens; 1 where it takes all.
 double room_of_experts(const spec::Job& job) {
   const bool limited = job.model.moe && !job.training.serves() && !job.strategy.lora;
-  return limited ? job.strategy.moe_capacity_factor.value_or(1) : 1;
+  const double room = limited ? job.strategy.moe_capacity_factor.value_or(1) : 1;
+  return job.strategy.pads_experts() ? room : std::min(room, 1.0);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "core/plan/elementwise.h"
 #include "core/plan/low_precision.h"
+#include "core/plan/visited.h"
 #include "core/spec/model_code.h"
 
 namespace plan {

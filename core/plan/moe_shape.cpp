@@ -13,57 +13,21 @@ std::int64_t scaled(std::int64_t count, double factor) {
   return static_cast<std::int64_t>(std::ceil(static_cast<double>(count) * factor - 1e-9));
 }
 
-/// Chance that none of `chosen` different things out of `all` is one of `marked`: C(all - marked, chosen) / C(all,
-/// chosen).
-double misses(int all, int marked, int chosen) {
-  double none = 1;
-  for (int i = 0; i < chosen; ++i) none *= std::max(0.0, static_cast<double>(all - marked - i) / (all - i));
-  return none;
-}
-
-/// Chance that `hits` of `chosen` out of `all` are among the `marked` (hypergeometric).
-double hits_exactly(int all, int marked, int chosen, int hits) {
-  const auto choose = [](int n, int k) {
-    double out = k < 0 || k > n ? 0 : 1;
-    for (int i = 0; i < k && out > 0; ++i) out *= static_cast<double>(n - i) / (i + 1);
-    return out;
-  };
-  return choose(marked, hits) * choose(all - marked, chosen - hits) / choose(all, chosen);
-}
-
-/// Of `parts` equal parts of the experts, which lie in their order, how many a token meets whose groups, and then its
-/// experts in them, are chosen evenly.
-double parts_visited(const spec::Moe& moe, int parts) {
-  const int each = moe.experts / parts, in_reach = moe.experts / moe.groups * moe.top_groups;
-  if (moe.groups == moe.top_groups || (parts % moe.groups != 0 && moe.groups % parts != 0)) {
-    return parts * (1 - misses(moe.experts, each, moe.top_k));
-  }
-  if (parts % moe.groups == 0) {  // each lies in one group
-    return parts * static_cast<double>(moe.top_groups) / moe.groups * (1 - misses(in_reach, each, moe.top_k));
-  }
-  const int groups = moe.groups / parts;
-  double met = 0;
-  for (int chosen = 1; chosen <= std::min(groups, moe.top_groups); ++chosen) {
-    met += hits_exactly(moe.groups, groups, moe.top_groups, chosen) *
-           (1 - misses(in_reach, moe.experts / moe.groups * chosen, moe.top_k));
-  }
-  return parts * met;
-}
-
 }  // namespace
 
 MoeShape::MoeShape(const Context& c) {
   const spec::Moe& moe = *c.model.moe;
   const spec::Strategy& s = c.strategy;
   tokens = c.shard_tokens;
+  copies = tokens * moe.top_k;
+  received = s.ep > 1 && !s.pads_experts() ? scaled(copies, s.moe_imbalance) : copies;
   if (s.moe_capacity_factor) {
-    copies = moe.experts * scaled(tokens * moe.top_k, *s.moe_capacity_factor / moe.experts);
-    received = copies;
-  } else {
-    copies = tokens * moe.top_k;
-    received = s.ep > 1 ? scaled(copies, s.moe_imbalance) : copies;
-    counted_by_host = true;
+    capacity = scaled(copies, *s.moe_capacity_factor / moe.experts);
+    const std::int64_t room = moe.experts * capacity;
+    copies = s.pads_experts() ? room : std::min(copies, room);
+    received = s.pads_experts() ? room : std::min(received, room);
   }
+  counted_by_host = !s.pads_experts();
   rows = received * s.etp;
   experts = std::clamp<std::int64_t>(rows, 1, moe.experts / s.ep);
   rows_per_expert = (rows + experts - 1) / experts;
@@ -73,13 +37,6 @@ MoeShape::MoeShape(const Context& c) {
   shared_ffn = moe.shared_ffn / c.tp;
   shared_up_width = c.model.gated_mlp ? 2 * shared_ffn : shared_ffn;
   dispatch_element = combine_element = c.element;
-}
-
-Visited visited_by_a_token(const Context& c) {
-  const spec::Moe& moe = *c.model.moe;
-  const int domains = std::max(1, c.group(Axis::ep).domains);
-  return {parts_visited(moe, c.strategy.ep),
-          moe.experts % domains == 0 ? parts_visited(moe, domains) : std::min<double>(domains, moe.top_k)};
 }
 
 std::int64_t expert_parameters(const Context& c) {
@@ -98,7 +55,7 @@ bool copies_first(const Context& c) {
 }
 
 bool multiplies_rows(const Context& c) {
-  return c.job.framework.multiplies_rows && c.strategy.moe_capacity_factor && copies_first(c) && !c.serves;
+  return c.job.framework.multiplies_rows && c.strategy.pads_experts() && copies_first(c) && !c.serves;
 }
 
 bool compiles_experts(const Context& c) { return c.strategy.compile && c.job.framework.compiles_experts; }

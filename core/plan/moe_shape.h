@@ -10,9 +10,10 @@ namespace plan {
 
 /// Sizes of one layer of experts on one rank and for one microbatch, of the rank that has most to do. Token counts are
 /// rows of `width` elements.
-///   copies    tokens that leave the router: tokens x top_k, or each expert's capacity (moe_capacity_factor: fewer are
-///             padded, more are dropped, so its load is known)
-///   received  what arrives for the rank's experts: copies, times moe_imbalance on the hottest rank when dropless
+///   copies    tokens that leave the router: tokens x top_k, no more than there is room for, and all of that room where
+///             it is padded, so that its load is known (moe_capacity_factor, moe_pad_to_capacity)
+///   received  what arrives for the rank's experts: copies, of the hottest rank moe_imbalance times as many within the
+///             room, unless padded
 ///   rows      the same with what the other members of the expert tensor-parallel group received
 struct MoeShape {
   /// REQUIRES: the model has experts.
@@ -20,6 +21,7 @@ struct MoeShape {
 
   std::int64_t tokens = 0;  // that enter the router
   std::int64_t copies = 0, received = 0, rows = 0;
+  std::int64_t capacity = 0;  // rows of each expert that a rank's tokens may take; 0: any
   std::int64_t experts = 1;          // of this rank that have work
   std::int64_t rows_per_expert = 0;  // rows / experts, rounded up
   std::int64_t width = 0;            // of what experts read and write (Model::expert_width)
@@ -28,15 +30,6 @@ struct MoeShape {
   std::int64_t dispatch_element = 2, combine_element = 2;  // bytes of an element on the wire
   bool counted_by_host = false;  // buffers have the size that the router chose: the host waits for it
 };
-
-/// Copies that a token sends when each rank, or each NVLink domain, takes it once whatever number of its experts the
-/// token visits (DeepEP): expectation over top_k different experts chosen evenly, in groups chosen evenly
-/// (Moe::top_groups).
-struct Visited {
-  double ranks = 0, domains = 0;
-};
-/// REQUIRES: the model has experts.
-Visited visited_by_a_token(const Context&);
 
 /// Parameters of one expert on this rank (its matrices cut by etp), and of the shared ones on one tensor-parallel rank.
 std::int64_t expert_parameters(const Context&);

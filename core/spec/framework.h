@@ -153,6 +153,7 @@ struct Framework {
   std::optional<TpOverlap> tp_of_fp8_gpus;  // overlap.tp instead, where offers_userbuffers() and reductions overlap
   bool gathers_beside_reductions = false;   // zero 1 and 2: overlap.param_gather has no effect without grad_reduce
   bool multiplies_rows = false;             // moe_capacity_factor: tokens go to and from experts by products with masks
+  bool drops_without_padding = false;       // moe_capacity_factor: experts compute what they keep, not all their room
   // zero 1 and 2 without overlap.param_gather, experts over several ranks: the optimizers of experts and of all else
   // each gather everything.
   bool each_optimizer_gathers = false;

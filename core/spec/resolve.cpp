@@ -129,10 +129,17 @@ void place_domain(Job& job, Filler& filler) {
   filler.tell("nvlink.domain", std::to_string(domain), "equal segments of nodes, as schedulers place them");
 }
 
+void fill_padding(Job& job, Filler& filler) {
+  Strategy& s = job.strategy;
+  if (!job.model.moe || !s.moe_capacity_factor) return;
+  filler.fill(s.moe_pad_to_capacity, !job.framework.drops_without_padding, "moe_pad_to_capacity");
+}
+
 void fill_imbalance(Job& job, Filler& filler) {
   Strategy& s = job.strategy;
   if (s.moe_routing.empty()) {
-    const bool told = s.moe_imbalance_given || s.moe_capacity_factor || s.ep == 1 || !job.model.moe;
+    const bool told =
+        s.moe_imbalance_given || s.moe_round_robin || s.pads_experts() || s.ep == 1 || !job.model.moe;
     if (!told)
       filler.tell("moe_imbalance", "1",
                   "as many tokens for every rank of ep; a router left to itself gives the hottest more");
@@ -235,6 +242,7 @@ Job resolve(Job job) {
   fill_host(job);
   fill_dispatcher(job, of_framework);
   tell_ulysses(job, of_framework);
+  fill_padding(job, of_framework);
   fill_imbalance(job, of_framework);
   fill_fp8(job, of_framework);
   fill_gradients(job, of_framework);

@@ -130,9 +130,11 @@ struct Strategy {
   int ep = 1, etp = 1;
   bool etp_given = false;  // otherwise resolve() may choose
   std::optional<double> moe_capacity_factor;
+  std::optional<bool> moe_pad_to_capacity;  // room that no token takes is computed all the same; resolve() fills it
   double moe_imbalance = 1;  // tokens of the hottest expert-parallel rank over the mean
   bool moe_imbalance_given = false;
   std::vector<double> moe_routing;  // tokens of each expert; resolve() makes moe_imbalance of them
+  bool moe_round_robin = false;     // experts are dealt out in turn, whatever the router says
   MoeDispatcher moe_dispatcher = MoeDispatcher::alltoall;
   bool moe_dispatcher_given = false;  // otherwise resolve() may choose
   Recompute recompute;
@@ -165,6 +167,8 @@ struct Strategy {
   /// Whether a forward and a backward that follow one another are merged, so that tokens travel to the experts of one
   /// while the other computes (Megatron-Core's overlap_moe_expert_parallel_comm). dualpipe always does.
   bool pairs_passes() const { return ep > 1 && overlap.expert.value_or(false) && traits().one_f_one_b; }
+  /// Experts compute all the room that they have, whether taken or not, so that their load is known beforehand.
+  bool pads_experts() const { return moe_capacity_factor && moe_pad_to_capacity.value_or(true); }
   /// Embedding and output head are cut over the pipeline's stages.
   bool spreads_vocab() const { return vocab_parallel == VocabParallel::pipeline && pp > 1; }
   int chunks_a_stage() const { return traits().two_chunks() ? 2 : vpp; }

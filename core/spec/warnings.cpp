@@ -35,12 +35,15 @@ std::vector<std::string> idle_keys(const Job& job) {
   if (!job.model.moe) {
     const char* where = "on a model without experts";
     idle(s.moe_capacity_factor.has_value(), "moe_capacity_factor", where);
+    idle(s.moe_pad_to_capacity.has_value(), "moe_pad_to_capacity", where);
     idle(s.moe_imbalance > 1, "moe_imbalance", where);
-    idle(!s.moe_routing.empty(), "moe_routing", where);
+    idle(s.moe_round_robin || !s.moe_routing.empty(), "moe_routing", where);
     idle(s.moe_dispatcher != MoeDispatcher::alltoall, "moe_dispatcher", where);
     idle(s.overlap.expert.value_or(false) && !s.traits().always_pairs, "overlap.expert", where);
     idle(s.overlap.shared_expert, "overlap.shared_expert", where);
   }
+  idle(job.model.moe && s.moe_pad_to_capacity && !s.moe_capacity_factor, "moe_pad_to_capacity",
+       "without moe_capacity_factor");
   if (job.model.is_list()) {
     const char* where = "on a model that is a list of operators";
     idle(t.sequence > 0, "sequence", where);
@@ -80,8 +83,8 @@ std::vector<std::string> in_vain(const Job& job) {
   if (job.model.moe && s.moe_capacity_factor) {
     const double most = static_cast<double>(job.model.moe->experts) / static_cast<double>(job.model.moe->top_k);
     if (*s.moe_capacity_factor > most) {
-      out.emplace_back(
-          "moe_capacity_factor above experts / top_k, where an expert has room for every token, only pads");
+      out.push_back("moe_capacity_factor above experts / top_k, where an expert has room for every token, " +
+                    std::string(s.pads_experts() ? "only pads" : "drops none"));
     }
   }
   return out;

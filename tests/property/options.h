@@ -105,6 +105,8 @@ inline void add_degrees(List& list) {
   list.key("s:ep", {"2", "8"});
   list.set({{"s:etp", "2"}, {"s:ep", "2"}});
   list.key("s:moe_capacity_factor", {"0.5", "1.25"});
+  list.set({{"s:moe_capacity_factor", "1.25"}, {"s:moe_pad_to_capacity", "false"}});
+  list.key("s:moe_routing", {"round_robin"});
   list.set({{"s:moe_imbalance", "1.5"}, {"s:ep", "4"}});
   list.set({{"s:moe_routing", "[9, 3, 1, 1, 0, 2, 7, 8]"}, {"s:ep", "4"}});
   for (const char* way : {"alltoall", "allgather", "deepep"}) list.set({{"s:moe_dispatcher", way}, {"s:ep", "8"}});

@@ -110,6 +110,7 @@ void add_experts(const spec::Strategy& s, Writer& w) {
   w.add("ep", s.ep);
   w.add("etp", s.etp);
   w.add("moe_capacity_factor", s.moe_capacity_factor);
+  w.when(s.moe_capacity_factor.has_value(), "moe_pad_to_capacity", s.pads_experts());
   w.add("moe_dispatcher", s.moe_dispatcher);
 }
 

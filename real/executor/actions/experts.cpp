@@ -39,9 +39,11 @@ void choose(Task& task) {
   const Tensor weights = task.make("router weights", choices, kStatistic);
   task.backend.router_forward(router, logits, probabilities, experts, weights);
   const kernels::Permute rows = permute_shape(task);
-  if (rows.capacity > 0) {
-    task.backend.drop_choices(rows, experts, weights, task.make("router choices", choices, kIndices));
-    if (!task.again()) take_capacity(task, rows.capacity);
+  if (const std::int64_t capacity = plan::MoeShape(task.c).capacity; capacity > 0) {
+    kernels::Permute limited = rows;
+    limited.capacity = capacity;
+    task.backend.drop_choices(limited, experts, weights, task.make("router choices", choices, kIndices));
+    if (rows.capacity > 0 && !task.again()) take_capacity(task, capacity);
   } else {
     task.alias("router choices", "router experts");
   }
@@ -223,7 +225,7 @@ void add_shared(Task& task) {
 kernels::Permute permute_shape(const Task& task) {
   const spec::Moe& moe = moe_of(task);
   kernels::Permute shape{task.c.shard_tokens, moe.top_k, moe.experts, task.c.hidden};
-  if (task.c.strategy.moe_capacity_factor) shape.capacity = plan::MoeShape(task.c).copies / moe.experts;
+  if (task.c.strategy.pads_experts()) shape.capacity = plan::MoeShape(task.c).capacity;
   return shape;
 }
 

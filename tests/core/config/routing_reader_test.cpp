@@ -12,6 +12,7 @@ namespace {
 
 struct Read {
   std::vector<double> counts;
+  bool round_robin = false;
   config::Faults faults;
 };
 
@@ -19,9 +20,15 @@ Read read(const std::string& yaml) {
   Read out;
   const config::Value tree = config::parse(yaml, "test");
   config::MapReader map(tree, "strategy", out.faults);
-  config::read_routing(map, "moe_routing", out.counts);
+  config::read_routing(map, "moe_routing", out.counts, out.round_robin);
   map.finish();
   return out;
+}
+
+TEST(RoutingReader, TakesTheWordForExpertsInTurn) {
+  const Read in_turn = read("moe_routing: round_robin");
+  EXPECT_TRUE(in_turn.round_robin && in_turn.counts.empty() && in_turn.faults.empty());
+  EXPECT_FALSE(read("moe_routing: [812, 790]").round_robin);
 }
 
 TEST(RoutingReader, TakesAList) {

@@ -171,6 +171,10 @@ TEST(Flops, RoomAtTheExpertsDropsTokensOrIsMultipliedEmpty) {
   job.strategy.moe_capacity_factor = 1.5;
   EXPECT_DOUBLE_EQ(plan::model_flops(job), even);
   EXPECT_DOUBLE_EQ(plan::hardware_flops(job), even + 0.5 * routed);
+  job.strategy.moe_pad_to_capacity = false;
+  EXPECT_DOUBLE_EQ(plan::hardware_flops(job), even);
+  job.strategy.moe_capacity_factor = 0.25;
+  EXPECT_DOUBLE_EQ(plan::hardware_flops(job), even - 0.75 * routed);
 }
 
 TEST(Flops, OfAllWorksInThePlanAreTheFormulaForUnfusedAttentionWithoutMask) {

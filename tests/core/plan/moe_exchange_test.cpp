@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/plan/build.h"
+#include "core/plan/visited.h"
 #include "tests/core/plan/toy_moe.h"
 #include "tests/core/plan/walk.h"
 
@@ -77,15 +78,17 @@ TEST(MoeExchange, WhatOneExchangeBroughtIsSentOnOnlyThen) {
 }
 
 TEST(MoeExchange, TheHostWaitsForTheRouterOnlyWhenItChoosesTheSizes) {
-  const auto waits = [](bool capacity) {
+  const auto waits = [](bool capacity, bool pads = true) {
     const plan::Plan p = plan::build(with({.dp = 4}, [&](spec::Job& job) {
       job.strategy.ep = 4;
       if (capacity) job.strategy.moe_capacity_factor = 1;
+      if (!pads) job.strategy.moe_pad_to_capacity = false;
     }));
     return walk::count(p, p.roles[0], "tokens by expert");
   };
   EXPECT_EQ(waits(false), 4);
   EXPECT_EQ(waits(true), 0);
+  EXPECT_EQ(waits(true, false), 4);
 }
 
 TEST(MoeExchange, DeepEpSendsATokenOnceToEachDomain) {
@@ -159,6 +162,37 @@ TEST(MoeExchange, ATokenWhoseExpertsLieInFewGroupsVisitsFewRanks) {
       job.strategy.ep = ep;
     });
     EXPECT_NEAR(visited_by_a_token(Context(j)).ranks, visited_by_counting(ep), 1e-12) << ep;
+  }
+}
+
+/// Mean number of `parts` equal parts of the experts that a token meets where tokens take them in turn, `top_k` each.
+double visited_in_turn(int experts, int top_k, int parts) {
+  double sum = 0;
+  int next = 0;
+  for (int token = 0; token < experts; ++token) {
+    std::set<int> met;
+    for (int i = 0; i < top_k; ++i) met.insert(next++ % experts / (experts / parts));
+    sum += static_cast<double>(met.size());
+  }
+  return sum / experts;
+}
+
+TEST(MoeExchange, ATokenWhoseExpertsAreDealtOutInTurnVisitsTheRanksOfNeighbours) {
+  const auto ranks = [](int experts, int top_k, int ep) {
+    return visited_by_a_token(Context(with({.dp = 16}, [&](spec::Job& job) {
+             job.model.moe = spec::Moe{.experts = experts, .top_k = top_k, .ffn = 512, .groups = 4, .top_groups = 2};
+             job.strategy.ep = ep;
+             job.strategy.moe_round_robin = true;
+           })))
+        .ranks;
+  };
+  EXPECT_EQ(ranks(16, 2, 8), 1);    // experts 0 and 1 of the first token are rank 0's, 2 and 3 of the next rank 1's
+  EXPECT_EQ(ranks(16, 4, 8), 2);    // 4 experts in a row: two ranks
+  EXPECT_EQ(ranks(16, 3, 4), 1.5);  // 0-2, 3-5, 6-8, 9-11, 12-14, 15 and 0-1, ...: half of them cross a border
+  for (const int top_k : {1, 2, 3, 5, 8, 16}) {
+    for (const int ep : {1, 2, 4, 8, 16}) {
+      EXPECT_NEAR(ranks(16, top_k, ep), visited_in_turn(16, top_k, ep), 1e-12) << top_k << " experts, ep " << ep;
+    }
   }
 }
 

@@ -267,6 +267,23 @@ TEST(Moe, ACapacityPadsOrDropsWhateverTheRoutingIs) {
   EXPECT_FALSE(shape(1.0).counted_by_host);
 }
 
+TEST(Moe, ACapacityThatIsNotPaddedOnlyDrops) {
+  const auto shape = [](double factor, double imbalance) {
+    return MoeShape{Context(with({.dp = 4}, [&](spec::Job& job) {
+      job.strategy.ep = 4;
+      job.strategy.moe_imbalance = imbalance;
+      job.strategy.moe_capacity_factor = factor;
+      job.strategy.moe_pad_to_capacity = false;
+    }))};
+  };
+  EXPECT_EQ(shape(1.25, 1).rows, 256);    // all copies of 128 tokens
+  EXPECT_EQ(shape(0.5, 1).rows, 128);     // 16 rows of a rank's tokens for each of 8 experts
+  EXPECT_EQ(shape(1.25, 1.1).rows, 282);  // 256 x 1.1, of the hottest rank
+  EXPECT_EQ(shape(1.25, 2).rows, 320);    // which has room for 256 x 1.25
+  EXPECT_EQ(shape(1.25, 2).copies, 256);
+  EXPECT_TRUE(shape(1.25, 1).counted_by_host);
+}
+
 TEST(Moe, ALayerKeepsTheCopiesAndBothSidesOfTheActivation) {
   // ep 4, balanced: 256 rows. Inputs 256 x 256 x 2; up and activation 256 x (512 + 512) x 2; router: 128 x 8 numbers of
   // 4 bytes and a flag, 8 bytes for each copy before and behind the exchange.

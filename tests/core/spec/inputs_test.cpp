@@ -170,6 +170,7 @@ TEST(Inputs, NameEveryRateOfTheFramework) {
                                                "compiles_unsharded_loss",
                                                "each_optimizer_gathers",
                                                "multiplies_rows",
+                                               "drops_without_padding",
                                                "recipes_of_fp8_gpus",
                                                "grouped_mm",
                                                "synchronizes_p2p",

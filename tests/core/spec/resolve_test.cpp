@@ -279,9 +279,24 @@ TEST(Resolve, EvenLoadsOfExpertsAreToldWhereTheJobSaysNothingOfThem) {
   };
   EXPECT_TRUE(told([](Job&) {}));
   EXPECT_FALSE(told([](Job& j) { j.strategy.moe_imbalance_given = true; }));
+  EXPECT_FALSE(told([](Job& j) { j.strategy.moe_round_robin = true; }));
   EXPECT_FALSE(told([](Job& j) { j.strategy.moe_capacity_factor = 1; }));  // which decides what is computed
-  EXPECT_FALSE(told([](Job& j) { j.strategy.ep = 1; }));                   // one rank has them all
+  EXPECT_TRUE(told([](Job& j) { j.strategy.moe_capacity_factor = 1, j.framework.drops_without_padding = true; }));
+  EXPECT_FALSE(told([](Job& j) { j.strategy.ep = 1; }));  // one rank has them all
   EXPECT_FALSE(told([](Job& j) { j.model.moe.reset(), j.strategy.ep = 1; }));
+}
+
+TEST(Resolve, RoomOfExpertsIsPaddedUnlessTheFrameworkDropsAlone) {
+  const auto pads = [](bool drops_alone, std::optional<double> factor) {
+    Job job = small_job();
+    job.model.moe = Moe{.experts = 8, .top_k = 2, .ffn = 512};
+    job.framework.drops_without_padding = drops_alone;
+    job.strategy.moe_capacity_factor = factor;
+    return resolve(job).strategy.pads_experts();
+  };
+  EXPECT_TRUE(pads(false, 1.25));
+  EXPECT_FALSE(pads(true, 1.25));
+  EXPECT_FALSE(pads(false, {}));
 }
 
 TEST(Resolve, ShardedGradientsStayInBf16WhereTheFrameworkKeepsThemSo) {

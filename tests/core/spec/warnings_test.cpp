@@ -138,6 +138,13 @@ TEST(Warnings, TellOfKeysThatNothingReads) {
   EXPECT_EQ(told([&](Job& j) { experts(j), j.strategy.moe_capacity_factor = 4.5; }),
             std::vector<std::string>{
                 "moe_capacity_factor above experts / top_k, where an expert has room for every token, only pads"});
+  EXPECT_EQ(told([&](Job& j) {
+              experts(j), j.strategy.moe_capacity_factor = 4.5, j.strategy.moe_pad_to_capacity = false;
+            }),
+            std::vector<std::string>{
+                "moe_capacity_factor above experts / top_k, where an expert has room for every token, drops none"});
+  EXPECT_EQ(told([&](Job& j) { experts(j), j.strategy.moe_pad_to_capacity = true; }),
+            std::vector<std::string>{"moe_pad_to_capacity has no effect without moe_capacity_factor"});
   EXPECT_EQ(told([](Job& j) {
               j.strategy.cp_kind = CpKind::ulysses;
               j.strategy.cp_balance = CpBalance::none;

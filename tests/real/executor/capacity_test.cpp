@@ -80,8 +80,12 @@ TEST(Capacity, OneRankDropsWhatThePlainModelDrops) {
   for (const double factor : kFactors) {
     for (const spec::Model& model : {tiny::moe(), biased()}) {
       SCOPED_TRACE(model.name + ' ' + std::to_string(factor));
-      const spec::Job job = toy::resolved(draft(model, factor, {}, 4));
-      expect_plain(job, Plain(job, 1));
+      for (const bool pads : {true, false}) {
+        spec::Job job = draft(model, factor, {}, 4);
+        job.strategy.moe_pad_to_capacity = pads;
+        job = toy::resolved(job);
+        expect_plain(job, Plain(job, 1));
+      }
     }
   }
 }
@@ -113,8 +117,10 @@ TEST(Capacity, WholeSequencesOnARankAreOneRanksToRounding) {
   const auto full = [](spec::Job& j) { j.strategy.recompute.kind = Kind::full; };
   const auto beside = [](spec::Job& j) { j.strategy.overlap.shared_expert = true; };
   const auto barrier = [](spec::Job& j) { j.strategy.optimizer_barrier = true; };
+  const auto unpadded = [](spec::Job& j) { j.strategy.moe_pad_to_capacity = false; };
   const std::vector<Case> cases{{"ep 4", {.dp = 4}, 4, 1},
                                 {"ep and etp", {.dp = 4, .zero = 1}, 2, 2},
+                                {"dropped without padding", {.dp = 4, .zero = 1}, 2, 2, unpadded},
                                 {"computed again", {.dp = 2, .zero = 2}, 2, 1, full},
                                 {"zero 3", {.dp = 4, .zero = 3}, 2, 1},
                                 {"shared experts beside", {.dp = 2}, 2, 1, beside},

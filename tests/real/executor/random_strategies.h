@@ -59,7 +59,7 @@ class StrategyDraw {
       s.overlap.expert = s.moe_dispatcher != allgather && coin();
       s.overlap.shared_expert = coin();
       // A capacity is a rank's: choices are those of one rank where each has whole sequences.
-      if (cut.tp == 1 && cp == 1 && coin()) s.moe_capacity_factor = of({0.5, 1.75});
+      if (cut.tp == 1 && cp == 1 && coin()) s.moe_capacity_factor = of({0.5, 1.75}), s.moe_pad_to_capacity = coin();
     }
     if (cut.zero > 0 && cut.dp % 2 == 0 && coin()) s.shard = 2;
     if (of({0, 0, 1})) s.lora = {.rank = 4, .qkv = coin(), .proj = true, .ffn = coin()};

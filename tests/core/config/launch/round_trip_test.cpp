@@ -50,6 +50,7 @@ std::vector<Case> cases() {
         {"strategy.attention_kernel", {"flash2", "cudnn", "fused_softmax"}},
         {"strategy.moe_dispatcher", {"alltoall", "allgather", "deepep"}},
         {"strategy.moe_capacity_factor", {"1.0", "1.25"}},
+        {"strategy.moe_pad_to_capacity", kFlags},
         {"strategy.shard", {"2", "4"}},
         {"strategy.overlap", {"{grad_reduce: false, param_gather: false}", "{tp: userbuffers}", "{tp: none}"}},
         {"strategy.fused_kernels",
