@@ -2,9 +2,7 @@
 #include "core/config/candidate_reader.h"
 
 #include <algorithm>
-#include <bit>
 #include <map>
-#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -101,6 +99,17 @@ Value cluster_tree(const Entry& entry, int nodes, const Value* fabric) {
   out.set("nodes", std::move(count));
   if (fabric != nullptr) out.set("fabric", *fabric);
   return out;
+}
+
+void set_batch(Value& job, const std::map<std::int64_t, std::int64_t>& batches, std::int64_t gpus) {
+  const auto at = batches.find(gpus);
+  if (at == batches.end()) return;
+  Value training = *job.find("training"), batch;
+  batch.kind = Value::Kind::scalar;
+  batch.text = std::to_string(at->second);
+  batch.where = batch.key_where = training.where;
+  training.set("global_batch", std::move(batch));
+  job.set("training", std::move(training));
 }
 
 /// The same number for the same names and count; what is written as a map is a cluster of its own.
@@ -204,8 +213,10 @@ void add_terms(const Entry& entry, spec::Candidate candidate, std::vector<spec::
 
 }  // namespace
 
-std::vector<spec::Candidate> read_candidates(const Value& list, const Value& job, const PriceList& prices,
-                                             const Catalogue& catalogue, Faults& faults, std::map<int, Value>* jobs) {
+std::vector<spec::Candidate> read_candidates(const Value& list, const Value& job,
+                                             const std::map<std::int64_t, std::int64_t>& batches,
+                                             const PriceList& prices, const Catalogue& catalogue, Faults& faults,
+                                             std::map<int, Value>* jobs) {
   std::vector<spec::Candidate> out;
   if (list.kind != Value::Kind::list || list.items.empty()) {
     faults.push_back({"candidates", list.kind == Value::Kind::list ? "is an empty list" : "is not a list",
@@ -216,11 +227,14 @@ std::vector<spec::Candidate> read_candidates(const Value& list, const Value& job
   for (std::size_t i = 0; i < list.items.size(); ++i) {
     const Entry entry = read_entry(list.items[i], "candidates[" + std::to_string(i) + "]", faults);
     if (entry.node == nullptr) continue;
+    Faults told_with_the_job;
+    const int gpus = catalogue.node(*entry.node, "node", told_with_the_job).gpus;
     for (const Value* fabric : entry.fabrics) {
       for (const int nodes : entry.nodes) {
         if (nodes == 1 && fabric != entry.fabrics.front()) continue;  // no fabric joins a node to itself
         Value tree = job;
         tree.set("cluster", cluster_tree(entry, nodes, fabric));
+        set_batch(tree, batches, nodes * std::int64_t{std::max(1, gpus)});
         spec::Candidate candidate;
         try {
           OpenJob open = read_open_job(tree, catalogue);
@@ -243,19 +257,15 @@ std::vector<spec::Candidate> read_candidates(const Value& list, const Value& job
   return out;
 }
 
-std::int64_t odd_part_of_gpus(const Value& list, const Catalogue& catalogue, std::int64_t most) {
-  std::int64_t out = 1;
+std::set<std::int64_t> gpus_of(const Value& list, const Catalogue& catalogue) {
+  std::set<std::int64_t> out;
   if (list.kind != Value::Kind::list) return out;
   Faults told_later;
   for (const Value& item : list.items) {
     const Entry entry = read_entry(item, "", told_later);
     if (entry.node == nullptr) continue;
     const spec::Node node = catalogue.node(*entry.node, "node", told_later);
-    for (const int nodes : entry.nodes) {
-      const auto gpus = static_cast<std::uint64_t>(std::max(1, node.gpus)) * static_cast<std::uint64_t>(nodes);
-      out = std::lcm(out, static_cast<std::int64_t>(gpus >> std::countr_zero(gpus)));
-      if (out > most) return 1;
-    }
+    for (const int nodes : entry.nodes) out.insert(std::int64_t{std::max(1, node.gpus)} * nodes);
   }
   return out;
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -15,13 +16,14 @@ namespace config {
 
 /// `list`: [{node: dgx-h100, nodes: [32, 64], fabric: [..], terms: rent, rent: $2.10/h, price: $270k, spares: 2}].
 /// `job`: a Job's tree without its cluster. Faults of the Job itself are noted once, under the keys of the plan.
-/// `jobs`: takes the tree with each cluster, by Candidate::cluster.
-std::vector<spec::Candidate> read_candidates(const Value& list, const Value& job, const PriceList&, const Catalogue&,
-                                             Faults&, std::map<int, Value>* jobs = nullptr);
+/// `batches`: sequences of a step, by GPUs, where `job` does not say. `jobs`: takes the tree with each cluster, by
+/// Candidate::cluster.
+std::vector<spec::Candidate> read_candidates(const Value& list, const Value& job,
+                                             const std::map<std::int64_t, std::int64_t>& batches, const PriceList&,
+                                             const Catalogue&, Faults&, std::map<int, Value>* jobs = nullptr);
 
-/// The least common multiple of the odd parts of the clusters' numbers of GPUs, 9 for 64 and 72 of them; what cannot be
-/// read counts as 1, and so do all where it passes `most`.
-std::int64_t odd_part_of_gpus(const Value& list, const Catalogue&, std::int64_t most);
+/// Of the clusters that can be read.
+std::set<std::int64_t> gpus_of(const Value& list, const Catalogue&);
 
 /// "dgx-h100:32,64@rail-400g,rail-400g-2to1", as a flag has it, as such an entry. `origin`: the flag, for messages.
 /// Throws base::InputError.

@@ -8,6 +8,7 @@
 #include "core/config/candidate_reader.h"
 #include "core/config/figure_reader.h"
 #include "core/config/named_model.h"
+#include "core/config/usual_batch.h"
 #include "core/spec/parameters.h"
 
 namespace config {
@@ -23,54 +24,46 @@ Value number(std::int64_t value, const base::Where& where) {
   return out;
 }
 
-constexpr std::int64_t kUsualSequence = 8192, kUsualTokens = 4'194'304;
+constexpr std::int64_t kUsualSequence = 8192;
 
-/// Sequences of about the usual tokens, which replicas on any of the clusters' GPUs can share: a power of two times the
-/// odd parts of their numbers, so up to 1.4 times as many or as few; up to twice as many where only so many are one for
-/// each GPU of nodes of eight. Odd parts that are more than all of them are left to the rules, which tell of them.
-std::int64_t usual_batch(std::int64_t sequence, std::int64_t odd) {
-  constexpr double kUsualNode = 8;
-  const double batch = std::max(1.0, static_cast<double>(kUsualTokens) / static_cast<double>(sequence));
-  const double times = static_cast<double>(odd) > batch ? 1 : static_cast<double>(odd);
-  double power = std::exp2(std::round(std::log2(batch / times)));
-  if (times > 1 && kUsualNode * times <= 2 * batch) power = std::max(power, kUsualNode);
-  return std::llround(times * power);
-}
-
-/// A purchaser need not know how the model is trained: what is left out of `training` is as Llama 3 had it. `odd`:
-/// odd_part_of_gpus() of the candidates.
-Value filled_training(const Value* written, const spec::Model& model, const base::Where& where, std::int64_t odd,
+/// A purchaser need not know how the model is trained: the sequence that is left out of `training` is as Llama 3 had
+/// it, and so is the batch (read_purchase).
+Value filled_training(const Value* written, const spec::Model& model, const base::Where& where,
                       std::vector<std::string>& assumptions) {
   Value out;
   out.kind = Value::Kind::map;
   out.where = out.key_where = where;
   if (written != nullptr) out = *written;
   if (out.kind != Value::Kind::map) return out;  // told by the Job's reader
-  std::int64_t sequence = model.max_positions > 0 ? std::min(model.max_positions, kUsualSequence) : kUsualSequence;
-  if (const Value* given = out.find("sequence")) {
-    sequence = std::max<std::int64_t>(1, std::llround(parse_number(given->text).value.value_or(1)));
-  } else {
+  if (out.find("sequence") == nullptr) {
+    const std::int64_t sequence =
+        model.max_positions > 0 ? std::min(model.max_positions, kUsualSequence) : kUsualSequence;
     out.set("sequence", number(sequence, where));
     assumptions.push_back("training.sequence: " + std::to_string(sequence) + " tokens");
-  }
-  if (out.find("global_batch") == nullptr) {
-    const std::int64_t batch = usual_batch(sequence, odd);
-    out.set("global_batch", number(batch, where));
-    assumptions.push_back("training.global_batch: " + std::to_string(batch) + " sequences (" +
-                          base::with_commas(batch * sequence) + " tokens a step)");
   }
   return out;
 }
 
+/// Where the plan does not say, by GPUs.
+std::map<std::int64_t, std::int64_t> batches(const Value& job, const Value& candidates, const Catalogue& catalogue,
+                                             std::vector<std::string>& assumptions) {
+  const Value& training = *job.find("training");
+  if (training.kind != Value::Kind::map || training.find("global_batch") != nullptr) return {};
+  const double sequence = parse_number(training.find("sequence")->text).value.value_or(1);
+  const std::int64_t tokens = std::max<std::int64_t>(1, std::llround(sequence));
+  const auto out = usual_batches(tokens, gpus_of(candidates, catalogue));
+  if (!out.empty()) assumptions.push_back("training.global_batch: " + batches_text(tokens, out));
+  return out;
+}
+
 /// The Job that all candidates share, without a cluster.
-Value shared_job(MapReader& map, const spec::Model& model, const base::Where& where, std::int64_t odd,
-                 spec::Purchase& out) {
+Value shared_job(MapReader& map, const spec::Model& model, const base::Where& where, spec::Purchase& out) {
   Value job;
   job.kind = Value::Kind::map;
   job.where = job.key_where = where;
   if (const Value* named = map.child("model")) job.set("model", *named);
   const Value* training = map.child("training");
-  job.set("training", filled_training(training, model, where, odd, out.assumptions));
+  job.set("training", filled_training(training, model, where, out.assumptions));
   for (const char* key : {"strategy", "network", "simulation"}) {
     if (const Value* section = map.child(key)) job.set(key, *section);
   }
@@ -183,8 +176,7 @@ spec::Purchase read_purchase(const Value& tree, const Catalogue& files, std::map
   }
   if (has_model) read_tokens(map, out, faults);
   const Value* candidates = map.child("candidates");
-  const std::int64_t odd = candidates != nullptr ? odd_part_of_gpus(*candidates, catalogue, kUsualTokens) : 1;
-  const Value job = shared_job(map, out.model, tree.where, odd, out);
+  const Value job = shared_job(map, out.model, tree.where, out);
   read_wishes(map, out, faults);
   const PriceList prices = read_prices(map.child("prices"), catalogue, faults);
   out.ownership = prices.ownership;
@@ -192,10 +184,13 @@ spec::Purchase read_purchase(const Value& tree, const Catalogue& files, std::map
   if (candidates == nullptr && tree.kind == Value::Kind::map) {
     map.fault("candidates", "is missing", "add `candidates:` such as [{node: dgx-h100, nodes: [32, 64]}]");
   } else if (candidates != nullptr && has_model) {
-    out.candidates = read_candidates(*candidates, job, prices, catalogue, faults, jobs);
+    const auto of_gpus = batches(job, *candidates, catalogue, out.assumptions);
+    out.candidates = read_candidates(*candidates, job, of_gpus, prices, catalogue, faults, jobs);
     refuse_strangers(prices, out.candidates, catalogue, faults);
   }
-  if (!out.candidates.empty()) refuse_what_has_no_run(out.candidates.front().job, out.tokens, map);
+  const auto largest = std::ranges::max_element(
+      out.candidates, {}, [](const spec::Candidate& one) { return one.job.training.global_batch; });
+  if (largest != out.candidates.end()) refuse_what_has_no_run(largest->job, out.tokens, map);
   map.ignore("tokens");
   map.finish();
   if (!faults.empty()) throw base::InputError(std::move(faults));

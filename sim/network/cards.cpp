@@ -59,6 +59,12 @@ int Cards::port_of(int rank) const { return standing_in(rank / gpus_, beside(ran
 
 double Cards::left_beside(int rank) const { return left(rank / gpus_, beside(rank)); }
 
+std::vector<int> Cards::faulty_nodes() const {
+  std::vector<int> out;
+  for (const auto& [node, faulty] : faulty_) out.push_back(node);
+  return out;
+}
+
 double Cards::left(int node, int port) const {
   const auto at = faulty_.find(node);
   return at == faulty_.end() ? 1 : at->second.left[static_cast<std::size_t>(port)];

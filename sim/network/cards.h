@@ -29,9 +29,14 @@ class Cards {
   /// What is left of a port's rate, 0 to 1.
   double left(int node, int port) const;
 
+  /// The port beside a GPU, whatever is left of it.
+  int beside(int rank) const;
+  /// Those with a fault, in order.
+  std::vector<int> faulty_nodes() const;
+
   /// How many times as long (at least 1) the slowest node's cards take for a group with `members` GPUs in it, while
-  /// `sharing` like groups use them too. An upper bound where it cannot be told: which of several groups side by side
-  /// lost the cards, and whether a stand-in is slow itself or idle.
+  /// `sharing` like groups use them too, wherever these lie: an upper bound, for which of them lost the cards is not
+  /// told, nor whether a stand-in is slow itself or idle. Where it is told: sim/network/card_load.h.
   double slowdown(int members, int sharing) const;
 
  private:
@@ -40,7 +45,6 @@ class Cards {
     std::vector<int> stand_in;  // of each port
   };
   double left_beside(int rank) const;
-  int beside(int rank) const;
 
   int gpus_ = 1, ports_ = 0, island_ = 1;
   std::map<int, Node> faulty_;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "sim/network/card_load.h"
 #include "sim/network/traffic.h"
 #include "sim/network/uplinks.h"
 
@@ -159,13 +160,21 @@ int Paths::sharing_in_shift(const plan::GroupShape& group) const {
                   std::min(group.layout.stride, of_a_card) * node.nic.count * (node.island() / node.gpus));
 }
 
+double Paths::slowdown_of_its_cards(const plan::GroupShape& group) const {
+  const auto [at, fresh] = by_cards_.try_emplace(group, 1.0);
+  if (fresh) at->second = slowdown_of_cards(cards_, group, cluster_);
+  return at->second;
+}
+
 base::ByteRate Paths::between(const plan::GroupShape& group, int members, Pattern pattern) const {
   const bool one = pattern == Pattern::shift || pattern == Pattern::send;
   // The slower of the links between nodes and of the slowest node's cards: both carry the same bytes.
   const int sending = one ? 1 : members;
   const int sharing = pattern == Pattern::shift ? sharing_in_shift(group) : group.sharing;
   const base::ByteRate rate = nic_rate(cluster_, sending, sharing);
-  return rate / std::max(slowdown(group, pattern, rate), cards_.slowdown(sending, sharing));
+  const double by_cards =
+      one || group.layout.ranks < 1 ? cards_.slowdown(sending, sharing) : slowdown_of_its_cards(group);
+  return rate / std::max(slowdown(group, pattern, rate), by_cards);
 }
 
 }  // namespace sim

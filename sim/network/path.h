@@ -75,12 +75,14 @@ class Paths {
   double slowdown(const plan::GroupShape&, Pattern, base::ByteRate rate) const;
   int sharing_in_shift(const plan::GroupShape&) const;
   int flows_of_a_node(const plan::GroupShape&) const;
+  double slowdown_of_its_cards(const plan::GroupShape&) const;
 
   const spec::Cluster& cluster_;
   Cards cards_;
   // Of groups whose layout is told.
   mutable std::map<std::pair<Pattern, plan::GroupShape>, double> slowdowns_;
   mutable std::map<plan::GroupShape, int> flows_;
+  mutable std::map<plan::GroupShape, double> by_cards_;
 };
 
 }  // namespace sim

@@ -77,7 +77,7 @@ TEST(PurchaseReader, WhatIsLeftOutIsAsLlama3HadItAndSaid) {
                                       "training.global_batch: 512 sequences (4,194,304 tokens a step)"}));
 }
 
-TEST(PurchaseReader, TheBatchThatNobodyWroteIsSharedByAllClusters) {
+TEST(PurchaseReader, TheBatchThatNobodyWroteIsSharedByAllClustersThatItSuits) {
   // 18 trays of 4 GPUs are 72, whose odd part is 9: of 9 x 32 and 9 x 64 sequences the latter is the nearer to 512.
   const spec::Purchase p = purchase_of(kModel + "candidates: [{node: gb200-nvl72, nodes: [16, 18]}]\n");
   ASSERT_EQ(p.candidates.size(), 2u);
@@ -96,11 +96,25 @@ TEST(PurchaseReader, TheBatchThatNobodyWroteIsSharedByAllClusters) {
   EXPECT_EQ(purchase_of(kModel + short_ones).candidates[0].job.training.global_batch, 1024);
 }
 
-TEST(PurchaseReader, ABatchThatAllClustersCannotShareIsNotMadeLarger) {
-  // The odd parts of 56, 72, 88 and 104 GPUs have 9,009 in common, more than the 512 sequences, which they stay.
-  const spec::Purchase p = purchase_of(kModel + "candidates: [{node: dgx-h100, nodes: [7, 9, 11, 13]}]\n");
-  ASSERT_EQ(p.candidates.size(), 4u);
-  for (const spec::Candidate& candidate : p.candidates) EXPECT_EQ(candidate.job.training.global_batch, 512);
+TEST(PurchaseReader, WhereNoBatchSuitsAllClustersEachHasItsOwn) {
+  // 32, 72 and 56 GPUs: 63 x 8 = 504 is the nearest to 512, and 32 replicas cannot share it. 512, 9 x 64 and 7 x 64 are
+  // whole for each. Also where the odd parts have more in common than the batch: 9,009 of 56, 72, 88 and 104 GPUs.
+  const auto batches = [](const std::string& nodes) {
+    std::vector<std::int64_t> out;
+    const spec::Purchase p = purchase_of(kModel + "candidates: [{node: dgx-h100, nodes: " + nodes + "}]\n");
+    for (const spec::Candidate& candidate : p.candidates) {
+      const std::int64_t batch = candidate.job.training.global_batch;
+      EXPECT_EQ(batch % candidate.job.cluster.gpus(), 0) << candidate.name;
+      out.push_back(batch);
+    }
+    return out;
+  };
+  EXPECT_EQ(batches("[4, 9, 7]"), (std::vector<std::int64_t>{512, 576, 448}));
+  EXPECT_EQ(batches("[7, 9, 11, 13]"), (std::vector<std::int64_t>{448, 576, 704, 416}));
+  const spec::Purchase p = purchase_of(kModel + "candidates: [{node: dgx-h100, nodes: [4, 9, 7]}]\n");
+  EXPECT_EQ(p.assumptions.back(),
+            "training.global_batch: 448 sequences (3,670,016 tokens a step) on 56 GPUs, 512 sequences (4,194,304 "
+            "tokens a step) on 32 GPUs, 576 sequences (4,718,592 tokens a step) on 72 GPUs");
 }
 
 TEST(PurchaseReader, TokensHaveScales) {
