@@ -131,7 +131,11 @@ result::Comparison compared(const Arguments& args) {
     for (sim::Candidate& one : candidates(args, catalogue, i, variations)) all.push_back(std::move(one));
   }
   result::Comparison out = sim::compare(std::move(all));
-  for (result::ComparisonRow& row : out.rows) row.prediction.mends = behind(args, std::move(row.prediction.mends));
+  for (result::ComparisonRow& row : out.rows) {
+    std::vector<std::string> varied;
+    for (const auto& [path, value] : row.varied) varied.push_back(path);
+    row.prediction.mends = behind(args, std::move(row.prediction.mends), varied);
+  }
   return out;
 }
 

@@ -133,9 +133,12 @@ config::Value with_flags(config::Value tree, const std::string& flags, const con
   return tree;
 }
 
-std::vector<std::string> behind(const Arguments& args, std::vector<std::string> lines) {
+std::vector<std::string> behind(const Arguments& args, std::vector<std::string> lines,
+                                const std::vector<std::string>& paths) {
+  std::vector<std::string> set = args.all(kSet);
+  for (const std::string& path : paths) set.push_back(path + '=');
   const auto by_set = [&](const std::string& begin) {
-    return std::ranges::any_of(args.all(kSet), [&](const std::string& entry) { return entry.starts_with(begin); });
+    return std::ranges::any_of(set, [&](const std::string& entry) { return entry.starts_with(begin); });
   };
   for (std::string& line : lines) {
     const std::vector<Setting> settings = settings_of(parsed(line), kJobFlags);

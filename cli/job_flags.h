@@ -29,8 +29,10 @@ spec::Job job_of(const config::Value& tree, const Arguments&, const config::Cata
 /// A Job's tree with such flags laid over it: "--zero 3 --micro-batch 1".
 config::Value with_flags(config::Value tree, const std::string& flags, const config::Catalogue&);
 
-/// Lines of such flags as they have to be written behind this command line: what --set gives is changed by --set.
-std::vector<std::string> behind(const Arguments&, std::vector<std::string> lines);
+/// Lines of such flags as they have to be written behind this command line, and `paths` that are set as well: what
+/// --set gives is changed by --set.
+std::vector<std::string> behind(const Arguments&, std::vector<std::string> lines,
+                                const std::vector<std::string>& paths = {});
 
 /// The same faults, each of a missing key with the flag that gives it, and what else may.
 base::InputError told_as_flags(const base::InputError&, const std::string& otherwise = ", or name a JOB file");

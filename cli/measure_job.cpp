@@ -67,7 +67,7 @@ MeasuredJob measured_job(const Arguments& arguments, int gpus_given) {
     if (arguments.has(option)) pass_on(option, arguments.get(option));
   }
   // One that is wrong in its first step is told once, and not by every rank.
-  if (arguments.has("--tokens")) real::tokens_of(arguments.get("--tokens"), out.job.model.vocab, 1, plan.tokens);
+  if (arguments.has("--tokens")) real::tokens_of(arguments.get("--tokens"), spec::token_ids(out.job), 1, plan.tokens);
   const auto beside = [](const char* what) {
     return fs::temp_directory_path() / (fmt::format("forerun-{}-{}.json", what, getpid()));
   };

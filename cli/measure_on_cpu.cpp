@@ -65,7 +65,7 @@ int measure_on_cpu(const Arguments& arguments) {
   if (std::vector<base::Fault> faults = real::unsupported(job, plan); !faults.empty()) throw base::InputError(faults);
   refuse_large(job, plan);
   const std::string file = arguments.get("--tokens");
-  const real::Tokens tokens = real::tokens_of(file, job.model.vocab, steps + 1, plan.tokens);  // one is recorded
+  const real::Tokens tokens = real::tokens_of(file, spec::token_ids(job), steps + 1, plan.tokens);  // one is recorded
   const real::Trained trained =
       real::train_on_cpu(job, plan, tokens, {}, steps, {}, {}, arguments.has("--trace") || arguments.has("--html"));
   result::TrainingRun run{.model = job.model.name,

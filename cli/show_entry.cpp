@@ -39,20 +39,27 @@ struct Entry {
   std::vector<std::string> namesakes;  // "calibrations/h100-sxm"
 };
 
-/// The kind of a file outside the catalogue, by the keys that only this kind has.
-const KindName* kind_of(const Value& tree) {
+/// The kind of a file outside the catalogue, by the keys that only this kind has, or else by its base.
+const KindName* kind_of(const Catalogue& catalogue, const Value& tree) {
   if (config::is_huggingface(tree) || tree.find("hidden") || tree.find("operators")) return kind_named("model");
   if (tree.find("training")) return kind_named("job");
   if (tree.find("gpus")) return kind_named("node");
   if (tree.find("sms")) return kind_named("gpu");
-  return nullptr;
+  if (tree.find("nic_kind")) return kind_named("fabric");
+  const Value* base = tree.find("base");
+  if (!base || base->kind != Value::Kind::scalar) return nullptr;
+  for (const char* kind : {"model", "node", "gpu", "fabric"}) {
+    if (!catalogue.path(kind_named(kind)->kind, base->text).empty()) return kind_named(kind);
+  }
+  std::error_code error;
+  return std::filesystem::is_regular_file(base->text, error) ? kind_of(catalogue, config::load(base->text)) : nullptr;
 }
 
-Entry file_entry(const std::string& path) {
-  const KindName* kind = kind_of(config::load(path));
+Entry file_entry(const Catalogue& catalogue, const std::string& path) {
+  const KindName* kind = kind_of(catalogue, config::load(path));
   if (!kind) {
     throw base::InputError({{"NAME",
-                             path + " is no model, job, node or GPU",
+                             path + " is no model, job, node, GPU or fabric",
                              "name a file that is one of these, or an entry of `forerun list`",
                              {}}});
   }
@@ -89,7 +96,7 @@ Entry entry_named(const Catalogue& catalogue, const std::string& word) {
   }
   if (found.empty()) {
     std::error_code error;
-    return std::filesystem::exists(word, error) ? file_entry(word) : unknown(catalogue, word);
+    return std::filesystem::exists(word, error) ? file_entry(catalogue, word) : unknown(catalogue, word);
   }
   Entry entry = found.front();
   for (std::size_t i = 1; i < found.size(); ++i) entry.namesakes.push_back(found[i].kind.many + ('/' + word));

@@ -56,7 +56,7 @@ void add(const Purchase& p, std::size_t i, int width, Table& table, const Style&
   const std::string name = std::string(p.recommended == i ? ">" : " ") + (row.on_front ? "* " : "  ") + row.candidate;
   if (!row.refused.empty()) {
     return table.add_lines(
-        paragraph(fmt::format("{:<{}}  ", name, width + 3), "refused: " + row.refused, style.columns));
+        paragraph(fmt::format("{:<{}}  ", name, width + 3), (row.looked_at ? "refused: " : "") + row.refused, style.columns));
   }
   if (!row.fits) {
     const std::string lacks = row.has_nearest() ? ": " + shortfall_words(row.prediction) : "";
@@ -172,10 +172,11 @@ std::string assumptions(const Purchase& p, const Style& style) {
 }  // namespace
 
 std::string text(const Purchase& p, const Style& style) {
-  std::string out = title(p, style) + table(p, style) + '\n' + recommendation(p, style.columns);
+  std::string out = title(p, style) + table(p, style) + '\n';
+  if (!p.complete) out += "Interrupted: the best of the strategies that were looked at.\n\n";
+  out += recommendation(p, style.columns);
   if (p.recommended) out += warnings_text(p.rows[*p.recommended].prediction.warnings, style.columns);
   for (const std::string& note : p.notes) out += '\n' + paragraph("", note, style.columns);
-  if (!p.complete) out += "Interrupted: the best of the strategies that were looked at.\n";
   if (const std::string flips = flips_text(p, style.columns); !flips.empty()) out += "\nWhat would change it\n" + flips;
   return out + break_even(p, style) + strategies(p, style) + failures(p, style) + figures(p, style) +
          assumptions(p, style) +

@@ -51,13 +51,17 @@ std::size_t able(const Purchase& p) {
 
 std::string reason(const Purchase& p) {
   const std::size_t count = able(p);
+  const auto all = static_cast<std::size_t>(std::ranges::count_if(p.rows, &PurchaseRow::looked_at));
+  const std::string looked_at = all < p.rows.size() ? " that were looked at" : "";
   const bool wished = p.deadline_s || p.budget || p.outlay;
   const std::string sure = p.deadline_s || p.budget ? " in nine runs of ten" : "";
   if (p.rows.size() == 1) return "the one candidate";
+  if (all == 1) return fmt::format("the only one of {} candidates that was looked at", p.rows.size());
   if (count == 1) {
-    return fmt::format("of {} candidates the only one {} {}{}", p.rows.size(), wished ? "to" : "that", wishes(p), sure);
+    return fmt::format("of {} candidates{} the only one {} {}{}", all, looked_at, wished ? "to" : "that", wishes(p),
+                       sure);
   }
-  const std::string of = count == p.rows.size() ? "" : fmt::format(", of {} candidates", p.rows.size());
+  const std::string of = count == all ? "" : fmt::format(", of {} candidates{}", all, looked_at);
   return fmt::format("the {} of {} that {}{}{}", p.by, count, wishes(p), sure, of);
 }
 
@@ -166,6 +170,7 @@ std::string nodes_in_time(const Purchase& p, const PurchaseRow& soonest) {
 }
 
 std::string none_will_do(const Purchase& p) {
+  const std::string none = p.complete ? "no candidate" : "no candidate that was looked at";
   const PurchaseRow *soonest = nullptr, *cheapest = nullptr;
   for (const PurchaseRow& row : p.rows) {
     if (!row.fits || !row.refused.empty()) continue;
@@ -176,20 +181,20 @@ std::string none_will_do(const Purchase& p) {
   }
   if (soonest == nullptr) {
     const auto fitting = std::ranges::find_if(p.rows, &PurchaseRow::fits);  // refused for its failures or its life
-    return fitting == p.rows.end() ? "no candidate can train this model." + nearest_words(p)
-                                   : fmt::format("no candidate that fits can finish this run: {} {}.",
+    return fitting == p.rows.end() ? none + " can train this model." + nearest_words(p)
+                                   : fmt::format("{} that fits can finish this run: {} {}.", none,
                                                  fitting->candidate, fitting->refused);
   }
   if (soonest == cheapest) {
     return fmt::format(
-        "no candidate will {} in nine runs of ten. The soonest and cheapest, {}, is sure within {} for {}.{}",
-        wishes(p), soonest->candidate, days_text(soonest->time_high_s), money(soonest->cost_high),
+        "{} will {} in nine runs of ten. The soonest and cheapest, {}, is sure within {} for {}.{}", none, wishes(p),
+        soonest->candidate, days_text(soonest->time_high_s), money(soonest->cost_high),
         nodes_in_time(p, *soonest));
   }
   return fmt::format(
-      "no candidate will {} in nine runs of ten. The soonest, {}, is sure within {} for {}; the cheapest, {}, within "
+      "{} will {} in nine runs of ten. The soonest, {}, is sure within {} for {}; the cheapest, {}, within "
       "{} for {}.{}",
-      wishes(p), soonest->candidate, days_text(soonest->time_high_s), money(soonest->cost_high), cheapest->candidate,
+      none, wishes(p), soonest->candidate, days_text(soonest->time_high_s), money(soonest->cost_high), cheapest->candidate,
       days_text(cheapest->time_high_s), money(cheapest->cost_high), nodes_in_time(p, *soonest));
 }
 

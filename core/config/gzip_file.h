@@ -16,5 +16,7 @@ using GzipFile = std::unique_ptr<gzFile_s, CloseGzip>;
 
 /// Empty when there is no such file.
 GzipFile open_gzip(const std::string& path);
+/// Of one that is empty: "there is no such file", or what else stands there.
+const char* why_not_opened(const std::string& path);
 
 }  // namespace config

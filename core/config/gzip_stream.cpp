@@ -8,7 +8,7 @@
 namespace config {
 
 GzipBuffer::GzipBuffer(std::string path) : file_(open_gzip(path)) {
-  if (!file_) throw base::InputError({{"TRACE", "there is no such file", "name a recorded trace", {path, 0, 0}}});
+  if (!file_) throw base::InputError({{"TRACE", why_not_opened(path), "name a recorded trace", {path, 0, 0}}});
 }
 
 GzipBuffer::int_type GzipBuffer::underflow() {

@@ -10,7 +10,7 @@ namespace config {
 
 TextLines::TextLines(std::string path) : path_(std::move(path)), file_(open_gzip(path_)) {
   if (!file_)
-    throw base::InputError({{"PATH", "there is no such file", "name a table of measured rows", {path_, 0, 0}}});
+    throw base::InputError({{"PATH", why_not_opened(path_), "name a table of measured rows", {path_, 0, 0}}});
 }
 
 bool TextLines::next(std::string& line) {

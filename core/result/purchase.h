@@ -30,6 +30,7 @@ struct Goodput {
 struct PurchaseRow {
   std::string candidate;
   std::string refused;  // why nothing is known of it; empty: it was predicted
+  bool looked_at = true;  // false: the search was interrupted before a strategy of it was
   bool fits = false, bought = false;
   int nodes = 0, spares = 0, gpus = 0;
   // Where none fits, the strategy that comes nearest, if the search told one, and the keys that it was not to choose.

@@ -248,7 +248,7 @@ class Walk {
     figure({of.prefix, of.kind, of.source, "norm kernels", true}, "norm_backward", f.norm_backward);
     figure({of.prefix, of.kind, of.source, "norm kernels", true}, "general_norm", f.general_norm);
     figure({of.prefix, of.kind, of.source, "norm kernels", true}, "general_norm_backward", f.general_norm_backward);
-    figure({of.prefix, of.kind, of.source, "norm kernels"}, "general_norm_sums", f.general_norm_sums);
+    figure({of.prefix, of.kind, of.source, "norm kernels", true}, "general_norm_sums", f.general_norm_sums);
   }
 
   void storage(Training& t) {

@@ -21,6 +21,8 @@ void restore(const Stated& stated, Job& job) {
   job.stated.reset();
 }
 
+std::int64_t token_ids(const Job& job) { return job.stated ? job.stated->vocab : job.model.vocab; }
+
 Job unresolved(const Job& job) {
   assert(job.stated);
   Job out = job;

@@ -27,6 +27,9 @@ Stated stated_parts(const Job&);
 /// The job as if these parts had just been read and nothing had been filled in.
 void restore(const Stated&, Job&);
 
+/// How many ids its tokens may have: the vocabulary before resolve() padded it.
+std::int64_t token_ids(const Job&);
+
 /// The job before resolve(); what has been changed of it since in other parts, such as its hardware, stays changed.
 /// REQUIRES: resolved.
 Job unresolved(const Job&);

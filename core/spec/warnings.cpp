@@ -90,6 +90,16 @@ std::vector<std::string> in_vain(const Job& job) {
   return out;
 }
 
+/// Of domains that span nodes: the last one is smaller than the others, so that it has fewer cards for what crosses.
+std::vector<std::string> uneven_domains(const Cluster& cluster) {
+  const Node& node = cluster.node;
+  if (cluster.mixed() || node.gpus < 1 || node.nvlink.domain <= node.gpus) return {};
+  const int whole = node.nvlink.domain / node.gpus, last = cluster.nodes % whole;
+  if (cluster.nodes <= whole || last == 0) return {};
+  return {text(cluster.nodes) + " nodes fill NVLink domains of " + text(whole) + " unevenly: the last has " + text(last) +
+          ", whose cards set the pace of what crosses"};
+}
+
 }  // namespace
 
 std::vector<std::string> warnings(const Job& job) {
@@ -121,6 +131,7 @@ std::vector<std::string> warnings(const Job& job) {
   for (std::string& line : odd_parts(job)) out.push_back(std::move(line));
   for (std::string& line : in_vain(job)) out.push_back(std::move(line));
   for (std::string& line : port_warnings(job.cluster)) out.push_back(std::move(line));
+  for (std::string& line : uneven_domains(job.cluster)) out.push_back(std::move(line));
   for (std::string& line : serving_warnings(job)) out.push_back(std::move(line));
   return out;
 }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "core/base/fault.h"
@@ -25,6 +26,7 @@ std::vector<std::int32_t> read_token_ids(const std::string& path, std::int64_t v
   const std::string wanted = fmt::format("give a file of {}-bit token ids", 8 * width);
   std::ifstream in(path, std::ios::binary);
   if (!in) refuse("cannot read " + path, wanted);
+  if (std::filesystem::is_directory(path)) refuse(path + " is a folder", wanted);
   std::vector<std::int32_t> out;
   unsigned char bytes[4] = {};
   while (static_cast<std::int64_t>(out.size()) < most &&

@@ -200,7 +200,7 @@ std::string run(real::World& world, const std::vector<std::string>& words) {
   const real::CurrentDevice current(device.index);
   const real::Nvml nvml;
   const real::Steps steps{options.warmup, options.steps, !options.trace.empty(), captured};
-  const real::Tokens tokens = real::tokens_of(options.tokens, job.model.vocab, real::all_of(steps), plan.tokens);
+  const real::Tokens tokens = real::tokens_of(options.tokens, spec::token_ids(job), real::all_of(steps), plan.tokens);
   const real::RankRun mine =
       real::run_rank(world, job, plan, device, tokens, steps, [&] { return real::condition_of(device, nvml); });
   const auto ranks = world.store->gather("run", told(mine), world.patience.message);

@@ -133,6 +133,7 @@ void Planner::add_row(const spec::Candidate& c) {
     row = std::move(rows[chosen]);
     offer = std::move(priced[chosen]);
   } else if (stopped()) {
+    row.looked_at = false;
     row.refused = "interrupted before a strategy was looked at";
   } else if (best.nearest) {
     row.strategy = best.nearest->strategy;

@@ -80,6 +80,16 @@ TEST(CompareCommand, FabricsDifferWhereStagesLieOnSeveralLeaves) {
   for (const auto& [fabric, step] : flow) EXPECT_NEAR(step / counted[fabric], 1, 1e-6) << fabric;
 }
 
+TEST(CompareCommand, AMendOfWhatIsVariedIsLaidOverItBySet) {
+  const std::string job = "llama3-70b-64xh100";
+  const json row = json::parse(forerun("compare " + job + " --vary strategy.zero=1 --json -").out)["rows"][0];
+  ASSERT_FALSE(row["mends"].empty()) << row.dump();
+  for (const json& mend : row["mends"]) {
+    const Answer run = forerun("predict " + job + " --set strategy.zero=1 " + mend.get<std::string>() + " --json -");
+    EXPECT_TRUE(json::parse(run.out)["fits"]) << mend;
+  }
+}
+
 TEST(CompareCommand, AnUnsoundCombinationIsARowAndNoError) {
   const Answer run = forerun(kSmall + "--vary strategy.tp=3,4");
   EXPECT_EQ(run.exit_code, 0) << run.err;

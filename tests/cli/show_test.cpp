@@ -43,6 +43,22 @@ TEST(Show, AHuggingFaceConfigIsAModelToo) {
   EXPECT_EQ(shown(folder / "./config.json")["values"]["name"], "llama");  // a folder called "." is no name
 }
 
+TEST(Show, AFileIsOfTheKindOfItsBase) {
+  const ScratchFolder folder;
+  const auto kind_of = [&](const std::string& text) {
+    std::ofstream(folder / "mine.yaml") << text;
+    const Answer run = forerun("show " + (folder / "mine.yaml") + " --json -");
+    return run.exit_code == 0 ? json::parse(run.out)["kind"].get<std::string>() : run.err;
+  };
+  EXPECT_EQ(kind_of("base: dgx-h100\nnic: {bandwidth: 200Gb/s, count: 8, kind: infiniband}\n"), "node");
+  EXPECT_EQ(kind_of("base: h100-sxm\nmemory: 94GB\n"), "gpu");
+  EXPECT_EQ(kind_of("base: llama3-8b\nlayers: 16\n"), "model");
+  EXPECT_EQ(kind_of("base: rail-400g\noversubscription: 2\n"), "fabric");
+  std::filesystem::copy_file(std::string(FORERUN_SOURCE_DIR) + "/topologies/fabrics/rail-400g.yaml", folder / "copy.yaml");
+  EXPECT_EQ(shown(folder / "copy.yaml")["kind"], "fabric");
+  EXPECT_TRUE(contains(kind_of("base: no-such\n"), "is no model, job, node, GPU or fabric"));
+}
+
 TEST(Show, ADefaultOfAModelSaysThatItIsOne) {
   const Answer run = forerun("show llama3-70b");
   EXPECT_TRUE(contains(run.out, "  hidden: 8192\n"));                   // written in the file

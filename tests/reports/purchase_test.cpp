@@ -23,6 +23,35 @@ TEST(PurchaseReport, TheRecommendationSaysWhyAndWhatMayGoWrong) {
             "      that counts.\n");
 }
 
+TEST(PurchaseReport, AnInterruptedPlanSpeaksOfWhatWasLookedAt) {
+  Purchase p = sample();
+  p.complete = false;
+  const auto interrupt = [&](std::size_t row) {
+    result::PurchaseRow unknown;
+    unknown.candidate = p.rows[row].candidate;
+    unknown.refused = "interrupted before a strategy was looked at";
+    unknown.looked_at = false;
+    p.rows[row] = unknown;
+  };
+  interrupt(2);
+  EXPECT_NE(reports::recommendation(p).find("Take a: the cheapest of 2 that finish within 60.0 days in nine runs of "
+                                            "ten. Next"),
+            std::string::npos)
+      << reports::recommendation(p);
+  interrupt(1);
+  p.runner_up.reset();
+  EXPECT_TRUE(
+      reports::recommendation(p).starts_with("Take a: the only one of 3 candidates that was looked at.\nRisk"))
+      << reports::recommendation(p);
+  const std::string text = reports::text(p);
+  EXPECT_EQ(text.find("refused"), text.npos) << text;
+  EXPECT_LT(text.find("Interrupted"), text.find("Take a")) << text;
+  interrupt(0);
+  p.recommended.reset();
+  EXPECT_NE(reports::recommendation(p).find("no candidate that was looked at can train this model."), std::string::npos)
+      << reports::recommendation(p);
+}
+
 TEST(PurchaseReport, WhatBuyingTakesAtOnceIsSaid) {
   Purchase p = sample();
   p.rows[0].nodes = 16;

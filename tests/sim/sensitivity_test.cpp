@@ -129,7 +129,8 @@ TEST(Sensitivity, AHalfAsFastClusterTakesTwiceTheTime) {
 
 TEST(Sensitivity, SoDoesEveryKindOfJob) {
   for (const char* name : {"llama2-13b-offload-2x4090", "llama3-70b-h100-a100", "mixtral-8x7b-64xh100", "dlrm-8xa100",
-                           "resnet50-8xa100", "llama3-8b-fp8-8xb200", "llama3-70b-decode-8xh100"}) {
+                           "resnet50-8xa100", "llama3-8b-fp8-8xb200", "llama3-70b-decode-8xh100",
+                           "qwen2.5-32b-64xh800"}) {
     const spec::Job job = catalogue_job(name);
     EXPECT_NEAR(length(slowed(job, 2)) / length(job), 2, 1e-6) << name;
   }
@@ -186,7 +187,7 @@ TEST(Sensitivity, AlongThePathIsBetweenTheSlopesOnEitherSide) {
 
 TEST(Sensitivity, InputsThatShapeThePlanSaySo) {
   // The plan of any other is kept when it changes: a rebuilt one is the same.
-  for (const char* name : {"llama2-13b-offload-2x4090", "llama3-70b-64xh100", "dlrm-8xa100"}) {
+  for (const char* name : {"llama2-13b-offload-2x4090", "llama3-70b-64xh100", "dlrm-8xa100", "qwen2.5-32b-64xh800"}) {
     const spec::Job job = catalogue_job(name);
     const plan::Plan plan = plan::build(job);
     for (const spec::Input& input : spec::inputs(job)) {

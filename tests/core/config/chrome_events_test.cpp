@@ -112,6 +112,7 @@ TEST(ChromeEvents, AFileThatIsNotThereOrCutOffIsSaid) {
     return "read without fault";
   };
   EXPECT_NE(refusal_of(folder / "none.json").find("TRACE: there is no such file"), std::string::npos);
+  EXPECT_NE(refusal_of(folder / ".").find("TRACE: it is a folder"), std::string::npos);
   const std::string path = packed(folder, "{\"traceEvents\":[" + std::string(100'000, ' ') + "]}");
   std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
   EXPECT_NE(refusal_of(path).find("the packed file is broken or ends early"), std::string::npos);

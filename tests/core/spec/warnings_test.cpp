@@ -61,6 +61,20 @@ TEST(Warnings, TellThatASeedDrawsNothingWhereJitterIsAMean) {
   EXPECT_EQ(warnings(job), std::vector<std::string>{});
 }
 
+TEST(Warnings, TellOfAnNvlinkDomainThatIsSmallerThanTheOthers) {
+  const auto told = [](int nodes) {
+    Job job = small_job();
+    job.cluster.node.calibration.name = "chip";
+    job.cluster.node.nvlink.domain = 18 * job.cluster.node.gpus;
+    job.cluster.nodes = nodes;
+    return warnings(job);
+  };
+  EXPECT_TRUE(told(18).empty());
+  EXPECT_TRUE(told(36).empty());
+  EXPECT_EQ(told(19), std::vector<std::string>{"19 nodes fill NVLink domains of 18 unevenly: the last has 1, whose "
+                                               "cards set the pace of what crosses"});
+}
+
 TEST(Warnings, TellWhatServingDoesNotDo) {
   Job job = small_job();
   job.cluster.node.calibration.name = "chip";
