@@ -99,7 +99,7 @@ TEST(Unseen, SoAreThoseOfRecordsButForExpertsOverEfaHostsAndOffload) {
   // Grace's optimizers.
   // In the median 12.4 % on 27 November 2026
   expect_met({"records"},
-             {{"automodel-ep-qwen3-30b-16xh100-deepep", "prime-qwen3-30b-sft-8xh200", "prime-qwen3-0.6b-sft-1xh100-8k",
+             {{"prime-qwen3-30b-sft-8xh200", "prime-qwen3-0.6b-sft-1xh100-8k",
                "mlperf60-dsv3-8192xgb200", "aws-qwen3-235b-32xb300-ep16", "aws-kimi-k2-256xb200-alltoall",
                "aws-kimi-k2-256xb200-deepepv2", "aws-kimi-k2-256xb200-deepepv2-overlap",
                "aws-kimi-k2-256xb200-deepepv2-overlap-mb1", "benchtp-qwen32b-tp8-autotp", "benchtp-qwen32b-tp8-dtensor",
@@ -175,9 +175,8 @@ TEST(Unseen, SoAreThoseOfExpertsBehindProjections) {
 }
 
 TEST(Unseen, SoAreThoseOfArchivedPagesAndNotebooks) {
-  // Experts under PyTorch's FSDP whose blocks are computed again in full, by a wrapper that seems to spare a part.
   // In the median 4.7 % on 29 November 2026
-  expect_met({"archives"}, {{"automodel-nano30b-8xh100"}, 0.065, 0.9});
+  expect_met({"archives"}, {{}, 0.065, 0.9});
 }
 
 TEST(Unseen, SoAreThoseOfCardsPapersAndLogs) {
@@ -197,6 +196,16 @@ TEST(Unseen, SoAreThoseOfThreadsAndSubmissions) {
   // MI300X under Transformer Engine's development of 2024, as other steps of it.
   // In the median 8.5 % on 29 November 2026
   expect_met({"threads"}, {{"te-fsdp-8b-8xmi300x-fp8-mb2", "te-fsdp-8b-8xmi300x-fp8-mb4"}, 0.1, 0.85});
+}
+
+TEST(Unseen, SoAreThoseOfHarnessesRequestsAndARack) {
+  // A laboratory's own trainer with tensor parallelism on H200, and nanotron between two nodes over EFA: neither says
+  // what its time goes to. In the median 9.9 % on 30 November 2026
+  expect_met({"harnesses"},
+             {{"kempnerval-70b-tp4-fsdp8", "kempnerval-13b-tp4pp2", "kempnerval-29b-tp4pp2",
+               "nanotron-1b-16g-dp2-tp1-pp8-mbz2", "nanotron-1b-16g-dp1-tp8-pp2-mbz32"},
+              0.115,
+              0.75});
 }
 
 TEST(Unseen, SoAreThoseOfWriteUpsAndVendorsPages) {
