@@ -93,8 +93,7 @@ TEST(Unseen, SoAreThoseOfTrainersAndArtifacts) {
 }
 
 TEST(Unseen, SoAreThoseOfRecordsButForExpertsOverEfaHostsAndOffload) {
-  // DeepEP between two nodes of H100 in less than its README has; experts over EFA, whose exchange takes 0.3 of the
-  // cards in some software and 0.9 in other; fixed parts of a step of
+  // Experts over EFA, whose exchange takes 0.3 of the cards in some software and 0.9 in other; fixed parts of a step of
   // small models and of thousands of ranks; eager tensor parallelism of tiny batches, which the host sets the pace of;
   // Grace's optimizers.
   // In the median 12.4 % on 27 November 2026
