@@ -39,24 +39,45 @@ struct Entry {
   std::vector<std::string> namesakes;  // "calibrations/h100-sxm"
 };
 
-/// The kind of a file outside the catalogue, by the keys that only this kind has, or else by its base.
-const KindName* kind_of(const Catalogue& catalogue, const Value& tree) {
+/// The kind of a file outside the catalogue, by the keys that only this kind has.
+const KindName* kind_of(const Value& tree) {
   if (config::is_huggingface(tree) || tree.find("hidden") || tree.find("operators")) return kind_named("model");
   if (tree.find("training")) return kind_named("job");
   if (tree.find("gpus")) return kind_named("node");
   if (tree.find("sms")) return kind_named("gpu");
   if (tree.find("nic_kind")) return kind_named("fabric");
-  const Value* base = tree.find("base");
-  if (!base || base->kind != Value::Kind::scalar) return nullptr;
-  for (const char* kind : {"model", "node", "gpu", "fabric"}) {
-    if (!catalogue.path(kind_named(kind)->kind, base->text).empty()) return kind_named(kind);
+  return nullptr;
+}
+
+Value path_value(const std::string& path) {
+  Value value;
+  value.kind = Value::Kind::scalar;
+  value.text = path.find('/') == std::string::npos ? "./" + path : path;  // a bare word would be a catalogue name
+  return value;
+}
+
+/// By what the file's bases hold, of the kind for which they have one. What is wrong with them in every kind, as a base
+/// of its own is, is told.
+const KindName* kind_by_bases(const Catalogue& catalogue, const std::string& path) {
+  std::set<std::string> wrong;
+  config::Faults told;
+  for (const char* name : {"model", "node", "gpu", "fabric"}) {
+    const KindName* kind = kind_named(name);
+    config::Faults faults;
+    const Value tree = catalogue.expanded(kind->kind, path_value(path), "NAME", faults);
+    if (faults.empty() && kind_of(tree) == kind) return kind;
+    if (faults.empty()) return nullptr;
+    wrong.insert(to_string(faults.front()));
+    told = faults;
   }
-  std::error_code error;
-  return std::filesystem::is_regular_file(base->text, error) ? kind_of(catalogue, config::load(base->text)) : nullptr;
+  if (wrong.size() == 1) throw base::InputError(told);
+  return nullptr;
 }
 
 Entry file_entry(const Catalogue& catalogue, const std::string& path) {
-  const KindName* kind = kind_of(catalogue, config::load(path));
+  const Value tree = config::load(path);
+  const KindName* kind = kind_of(tree);
+  if (!kind && tree.find("base")) kind = kind_by_bases(catalogue, path);
   if (!kind) {
     throw base::InputError({{"NAME",
                              path + " is no model, job, node, GPU or fabric",
@@ -107,13 +128,6 @@ struct Shown {
   Value tree;
   std::vector<std::pair<std::string, std::int64_t>> parameters;  // models only
 };
-
-Value path_value(const std::string& path) {
-  Value value;
-  value.kind = Value::Kind::scalar;
-  value.text = path.find('/') == std::string::npos ? "./" + path : path;  // a bare word would be a catalogue name
-  return value;
-}
 
 /// Keys keep the place in which they were written; what was filled in says so.
 void mark_defaults(Value& filled, const Value& written) {

@@ -55,8 +55,8 @@ void add(const Purchase& p, std::size_t i, int width, Table& table, const Style&
   const PurchaseRow& row = p.rows[i];
   const std::string name = std::string(p.recommended == i ? ">" : " ") + (row.on_front ? "* " : "  ") + row.candidate;
   if (!row.refused.empty()) {
-    return table.add_lines(
-        paragraph(fmt::format("{:<{}}  ", name, width + 3), (row.looked_at ? "refused: " : "") + row.refused, style.columns));
+    return table.add_lines(paragraph(fmt::format("{:<{}}  ", name, width + 3),
+                                     (row.looked_at ? "refused: " : "") + row.refused, style.columns));
   }
   if (!row.fits) {
     const std::string lacks = row.has_nearest() ? ": " + shortfall_words(row.prediction) : "";

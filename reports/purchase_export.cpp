@@ -51,9 +51,13 @@ Json nearest_json(const PurchaseRow& row) {
 }
 
 Json row_json(const PurchaseRow& row) {
-  Json out{{"candidate", row.candidate}, {"terms", row.bought ? "buy" : "rent"},
-           {"nodes", row.nodes},         {"gpus", row.gpus},
-           {"fits", row.fits},           {"refused", row.refused.empty() ? Json() : Json(row.refused)}};
+  Json out{{"candidate", row.candidate},
+           {"terms", row.bought ? "buy" : "rent"},
+           {"nodes", row.nodes},
+           {"gpus", row.gpus},
+           {"looked_at", row.looked_at},
+           {"fits", row.fits},
+           {"refused", row.refused.empty() ? Json() : Json(row.refused)}};
   if (row.has_nearest()) out["nearest"] = nearest_json(row);
   if (!row.known()) return out;
   const result::Prediction& p = row.prediction;

@@ -181,21 +181,20 @@ std::string none_will_do(const Purchase& p) {
   }
   if (soonest == nullptr) {
     const auto fitting = std::ranges::find_if(p.rows, &PurchaseRow::fits);  // refused for its failures or its life
-    return fitting == p.rows.end() ? none + " can train this model." + nearest_words(p)
-                                   : fmt::format("{} that fits can finish this run: {} {}.", none,
-                                                 fitting->candidate, fitting->refused);
+    return fitting == p.rows.end()
+               ? none + " can train this model." + nearest_words(p)
+               : fmt::format("{} that fits can finish this run: {} {}.", none, fitting->candidate, fitting->refused);
   }
   if (soonest == cheapest) {
-    return fmt::format(
-        "{} will {} in nine runs of ten. The soonest and cheapest, {}, is sure within {} for {}.{}", none, wishes(p),
-        soonest->candidate, days_text(soonest->time_high_s), money(soonest->cost_high),
-        nodes_in_time(p, *soonest));
+    return fmt::format("{} will {} in nine runs of ten. The soonest and cheapest, {}, is sure within {} for {}.{}",
+                       none, wishes(p), soonest->candidate, days_text(soonest->time_high_s), money(soonest->cost_high),
+                       nodes_in_time(p, *soonest));
   }
   return fmt::format(
       "{} will {} in nine runs of ten. The soonest, {}, is sure within {} for {}; the cheapest, {}, within "
       "{} for {}.{}",
-      none, wishes(p), soonest->candidate, days_text(soonest->time_high_s), money(soonest->cost_high), cheapest->candidate,
-      days_text(cheapest->time_high_s), money(cheapest->cost_high), nodes_in_time(p, *soonest));
+      none, wishes(p), soonest->candidate, days_text(soonest->time_high_s), money(soonest->cost_high),
+      cheapest->candidate, days_text(cheapest->time_high_s), money(cheapest->cost_high), nodes_in_time(p, *soonest));
 }
 
 /// With the spare nodes that its cost and its chances rest on.

@@ -101,6 +101,13 @@ Value cluster_tree(const Entry& entry, int nodes, const Value* fabric) {
   return out;
 }
 
+/// Of one that cannot be read, which is told where its Job is: 1.
+std::int64_t gpus_of_node(const Entry& entry, const Catalogue& catalogue) {
+  Faults told_with_the_job;
+  return std::max(1, catalogue.node(*entry.node, "node", told_with_the_job).gpus);
+}
+
+/// Where nobody says it.
 void set_batch(Value& job, const std::map<std::int64_t, std::int64_t>& batches, std::int64_t gpus) {
   const auto at = batches.find(gpus);
   if (at == batches.end()) return;
@@ -227,14 +234,13 @@ std::vector<spec::Candidate> read_candidates(const Value& list, const Value& job
   for (std::size_t i = 0; i < list.items.size(); ++i) {
     const Entry entry = read_entry(list.items[i], "candidates[" + std::to_string(i) + "]", faults);
     if (entry.node == nullptr) continue;
-    Faults told_with_the_job;
-    const int gpus = catalogue.node(*entry.node, "node", told_with_the_job).gpus;
+    const std::int64_t gpus = gpus_of_node(entry, catalogue);
     for (const Value* fabric : entry.fabrics) {
       for (const int nodes : entry.nodes) {
         if (nodes == 1 && fabric != entry.fabrics.front()) continue;  // no fabric joins a node to itself
         Value tree = job;
         tree.set("cluster", cluster_tree(entry, nodes, fabric));
-        set_batch(tree, batches, nodes * std::int64_t{std::max(1, gpus)});
+        set_batch(tree, batches, nodes * gpus);
         spec::Candidate candidate;
         try {
           OpenJob open = read_open_job(tree, catalogue);
@@ -264,8 +270,7 @@ std::set<std::int64_t> gpus_of(const Value& list, const Catalogue& catalogue) {
   for (const Value& item : list.items) {
     const Entry entry = read_entry(item, "", told_later);
     if (entry.node == nullptr) continue;
-    const spec::Node node = catalogue.node(*entry.node, "node", told_later);
-    for (const int nodes : entry.nodes) out.insert(std::int64_t{std::max(1, node.gpus)} * nodes);
+    for (const int nodes : entry.nodes) out.insert(nodes * gpus_of_node(entry, catalogue));
   }
   return out;
 }

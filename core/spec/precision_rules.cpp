@@ -22,7 +22,8 @@ class Precision : Rules {
  private:
   void kernels() {
     if (s_.linear_cross_entropy && s_.fused_kernels.cross_entropy == false) {
-      fault("strategy.linear_cross_entropy", "is a fused loss, which fused_kernels rules out (false, or cross_entropy: false)",
+      fault("strategy.linear_cross_entropy",
+            "is a fused loss, which fused_kernels rules out (false, or cross_entropy: false)",
             "leave it out, or write fused_kernels: {cross_entropy: true} beside what is not fused");
     }
     if (job_.framework.compiles && s_.compile_given && !s_.compile) {

@@ -26,12 +26,12 @@ class Sizes : Rules {
     const double width = static_cast<double>(model_.q_width() + model_.kv_width()),
                  visited = model_.moe
                                ? static_cast<double>(model_.moe->top_k * model_.moe->ffn + model_.moe->shared_ffn) *
-                                     s_.moe_capacity_factor.value_or(s_.moe_imbalance)
+                                     s_.load_of_experts()
                                : 0,
-                 up = static_cast<double>(model_.up_width()) + 2 * visited +
-                      (model_.moe ? static_cast<double>(model_.expert_width()) * model_.moe->top_k *
-                                        s_.moe_capacity_factor.value_or(s_.moe_imbalance)
-                                  : 0);
+                 up =
+                     static_cast<double>(model_.up_width()) + 2 * visited +
+                     (model_.moe ? static_cast<double>(model_.expert_width()) * model_.moe->top_k * s_.load_of_experts()
+                                 : 0);
     const double microbatches = static_cast<double>(whole_microbatches());
     if (microbatches * s_.pp * s_.vpp > most_passes) {
       fault("training.global_batch",

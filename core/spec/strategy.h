@@ -131,7 +131,7 @@ struct Strategy {
   bool etp_given = false;  // otherwise resolve() may choose
   std::optional<double> moe_capacity_factor;
   std::optional<bool> moe_pad_to_capacity;  // room that no token takes is computed all the same; resolve() fills it
-  double moe_imbalance = 1;  // tokens of the hottest expert-parallel rank over the mean
+  double moe_imbalance = 1;                 // tokens of the hottest expert-parallel rank over the mean
   bool moe_imbalance_given = false;
   std::vector<double> moe_routing;  // tokens of each expert; resolve() makes moe_imbalance of them
   bool moe_round_robin = false;     // experts are dealt out in turn, whatever the router says
@@ -167,6 +167,11 @@ struct Strategy {
   /// Whether a forward and a backward that follow one another are merged, so that tokens travel to the experts of one
   /// while the other computes (Megatron-Core's overlap_moe_expert_parallel_comm). dualpipe always does.
   bool pairs_passes() const { return ep > 1 && overlap.expert.value_or(false) && traits().one_f_one_b; }
+  /// What the hottest rank's experts compute over their even share.
+  double load_of_experts() const {
+    const double room = moe_capacity_factor.value_or(moe_imbalance);
+    return pads_experts() ? room : std::min(room, moe_imbalance);
+  }
   /// Experts compute all the room that they have, whether taken or not, so that their load is known beforehand.
   bool pads_experts() const { return moe_capacity_factor && moe_pad_to_capacity.value_or(true); }
   /// Embedding and output head are cut over the pipeline's stages.

@@ -96,8 +96,8 @@ std::vector<std::string> uneven_domains(const Cluster& cluster) {
   if (cluster.mixed() || node.gpus < 1 || node.nvlink.domain <= node.gpus) return {};
   const int whole = node.nvlink.domain / node.gpus, last = cluster.nodes % whole;
   if (cluster.nodes <= whole || last == 0) return {};
-  return {text(cluster.nodes) + " nodes fill NVLink domains of " + text(whole) + " unevenly: the last has " + text(last) +
-          ", whose cards set the pace of what crosses"};
+  return {text(cluster.nodes) + " nodes fill NVLink domains of " + text(whole) + " unevenly: the last has " +
+          text(last) + ", whose cards set the pace of what crosses"};
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ Cell duration(double seconds) { return {days_text(seconds), seconds / base::kDay
 
 std::string verdict(const Purchase& p, std::size_t i) {
   const PurchaseRow& row = p.rows[i];
+  if (!row.looked_at) return "not looked at";
   if (!row.refused.empty()) return "refused";
   if (!row.fits) return "no strategy fits";
   if (p.recommended == i) return "recommended";

@@ -132,13 +132,13 @@ void Planner::add_row(const spec::Candidate& c) {
     const std::size_t chosen = choose(offers, wishes_).value_or(soonest(offers));
     row = std::move(rows[chosen]);
     offer = std::move(priced[chosen]);
-  } else if (stopped()) {
-    row.looked_at = false;
-    row.refused = "interrupted before a strategy was looked at";
   } else if (best.nearest) {
     row.strategy = best.nearest->strategy;
     row.prediction = best.nearest->prediction;
     row.given = best.given;
+  } else if (stopped()) {
+    row.looked_at = false;
+    row.refused = "interrupted before a strategy was looked at";
   }
   offers_.push_back(std::move(offer));
   out_.rows.push_back(std::move(row));
@@ -223,6 +223,7 @@ void Planner::choose_and_ask_what_if() {
   out_.recommended = choose(offers, wishes_);
   if (!out_.recommended) return;
   out_.flips = flips(offers_, *out_.recommended, wishes_);
+  if (stopped()) std::erase_if(out_.flips, [](const result::Flip& flip) { return flip.winner.empty(); });
   std::vector<Offer> others = offers;
   others[*out_.recommended].possible = false;
   out_.runner_up = choose(others, wishes_);

@@ -54,9 +54,16 @@ TEST(Show, AFileIsOfTheKindOfItsBase) {
   EXPECT_EQ(kind_of("base: h100-sxm\nmemory: 94GB\n"), "gpu");
   EXPECT_EQ(kind_of("base: llama3-8b\nlayers: 16\n"), "model");
   EXPECT_EQ(kind_of("base: rail-400g\noversubscription: 2\n"), "fabric");
-  std::filesystem::copy_file(std::string(FORERUN_SOURCE_DIR) + "/topologies/fabrics/rail-400g.yaml", folder / "copy.yaml");
+  std::filesystem::copy_file(std::string(FORERUN_SOURCE_DIR) + "/topologies/fabrics/rail-400g.yaml",
+                             folder / "copy.yaml");
   EXPECT_EQ(shown(folder / "copy.yaml")["kind"], "fabric");
+  std::filesystem::create_directory(folder / "sub");
+  std::ofstream(folder / "sub/near.yaml") << "base: dgx-h100\npower: 11kW\n";
+  std::ofstream(folder / "sub/far.yaml") << "base: near.yaml\npower: 12kW\n";
+  EXPECT_EQ(shown(folder / "sub/far.yaml")["kind"], "node");
+  EXPECT_EQ(kind_of("base: {base: h100-sxm, memory: 94GB}\n"), "gpu");
   EXPECT_TRUE(contains(kind_of("base: no-such\n"), "is no model, job, node, GPU or fabric"));
+  EXPECT_TRUE(contains(kind_of("base: mine.yaml\n"), "is its own base"));
 }
 
 TEST(Show, ADefaultOfAModelSaysThatItIsOne) {

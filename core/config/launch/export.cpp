@@ -12,7 +12,7 @@ namespace config::launch {
 namespace {
 
 /// Keys that go without saying where another one is refused: each fault is told once.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kUnder{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 19> kUnder{
     {{"strategy.tp", "strategy.sp"},
      {"strategy.tp", "strategy.overlap.tp"},
      {"strategy.cp", "strategy.cp_kind"},
@@ -22,6 +22,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kUnder{
      {"strategy.pp", "strategy.stage_layers"},
      {"strategy.pp", "strategy.overlap.p2p"},
      {"strategy.pp", "strategy.optimizer_barrier"},
+     {"strategy.moe_capacity_factor", "strategy.moe_pad_to_capacity"},
      {"strategy.vocab_parallel", "strategy.overlap.p2p"},
      {"strategy.vocab_parallel", "strategy.vocab_barriers"},
      {"model.parallel_block", "model.norms_in_parallel"},

@@ -66,7 +66,7 @@ void tell_others(const Value& tree, Export& e) {
   note(tree.find("training"), "training.", {"data", "checkpoint"});
   note(tree.find("strategy"), "strategy.", {"moe_imbalance", "moe_routing"});
   note(&tree, "", {"network", "simulation"});
-  if (!others.empty()) e.notes.push_back("not in the files, for no launch says it: " + others);
+  if (!others.empty()) e.notes.push_back("not in the files: " + others);
 }
 
 const Framework& framework_of(std::string_view to, const spec::Framework& profile) {

@@ -24,7 +24,7 @@ void find_received(Task&);
 /// What experts made, in the order in which it came back: where that is made again, as it was left.
 Tensor returned_rows(Task&);
 
-/// Fresh, `rows` of the model's width; zeros where a capacity leaves rows that no token takes.
+/// Fresh, `rows` of the model's width; zeros where a padded capacity leaves rows that no token takes.
 Tensor make_rows(Task&, std::string_view name, std::int64_t rows);
 
 /// Of the layer's branch, as the layers behind it left it.
@@ -33,8 +33,8 @@ Tensor branch_gradient(Task&);
 /// The grouped matmul of a parameter whose rows lie one expert behind the other, on this rank's rows.
 kernels::GroupedMatmul grouped(Task&, const std::string& parameter, kernels::GroupedMatmul::Pass);
 
-/// Throws std::logic_error unless the Plan's collective carries so many numbers. Without a capacity the Plan's rows are
-/// a forecast, which is not held against those that come.
+/// Throws std::logic_error unless the Plan's collective carries so many numbers. Without a padded capacity the
+/// Plan's rows are a forecast, which is not held against those that come.
 void expect_bytes_of_rows(const Task&, std::int64_t elements);
 
 void add_expert_linear_actions(Actions&);

@@ -102,7 +102,8 @@ inline std::string told(const spec::Job& j) {
          ' ' + j.model.name + (s.lora ? " with adapters" : "") + (s.offload.any() ? " with offload" : "") +
          (j.training.drops() ? " with dropout" : "") + (j.training.packing ? " in documents" : "") +
          (s.moe_dispatcher == spec::MoeDispatcher::allgather ? " with tokens gathered" : "") +
-         (s.moe_capacity_factor ? " with a capacity" : "") + " by " + std::string(spec::name(j.training.optimizer));
+         (s.moe_capacity_factor ? s.pads_experts() ? " with a padded capacity" : " with a capacity" : "") + " by " +
+         std::string(spec::name(j.training.optimizer));
 }
 
 /// Of the draw of this seed, if it is allowed and computed.
