@@ -107,6 +107,8 @@ double gathered_bytes(const Context& c, bool gradient) {
 
 Chain cast_chain(const Context& c, std::int64_t elements, int layouts) {
   const double n = static_cast<double>(elements), e = static_cast<double>(c.element), b = narrow_bytes(c);
+  // Engines that serve have one kernel for codes and scales in their tiles; a tensor's scale was fixed beforehand.
+  if (c.serves) return chain(n, e, layouts * b, 1);
   switch (scales_of(c)) {
     case Scales::delayed:
     case Scales::block: return chain(n, e, layouts * b, 1);
@@ -160,7 +162,8 @@ void Casts::turn(std::int64_t elements, std::string_view what) {
 
 /// With one scale for what several ranks hold a part of, they agree on the largest number before they cast.
 void Casts::cast(std::int64_t elements, int layouts, bool scattered, std::string_view what) {
-  if (!scattered || scales_of(c_) != Scales::tensor) return write(cast_chain(c_, elements, layouts), what);
+  const bool agreed = c_.serves || !scattered || scales_of(c_) != Scales::tensor;
+  if (agreed) return write(cast_chain(c_, elements, layouts), what);
   const double n = static_cast<double>(elements), e = static_cast<double>(c_.element);
   write(chain(n, e, 0, 1), "largest");
   const std::int16_t channel = out_.pool().channel({Channel::Kind::group, Axis::tp});

@@ -13,6 +13,15 @@ std::int64_t scaled(std::int64_t count, double factor) {
   return static_cast<std::int64_t>(std::ceil(static_cast<double>(count) * factor - 1e-9));
 }
 
+/// Of one rank's experts those that any of `tokens`, which lie on all ranks that share them, has chosen: an expectation,
+/// where each chooses top_k different ones evenly, or their number where these are dealt out in turn.
+std::int64_t chosen_experts(const spec::Moe& moe, const spec::Strategy& s, std::int64_t tokens) {
+  const double all = moe.experts, chosen = static_cast<double>(moe.top_k) / all;
+  const double met = s.moe_round_robin ? std::min(1.0, chosen * static_cast<double>(tokens))
+                                       : 1 - std::pow(1 - chosen, static_cast<double>(tokens));
+  return std::max<std::int64_t>(1, std::llround(all / s.ep * met));
+}
+
 }  // namespace
 
 MoeShape::MoeShape(const Context& c) {
@@ -29,7 +38,7 @@ MoeShape::MoeShape(const Context& c) {
   }
   counted_by_host = !s.pads_experts();
   rows = received * s.etp;
-  experts = std::clamp<std::int64_t>(rows, 1, moe.experts / s.ep);
+  experts = s.pads_experts() ? moe.experts / s.ep : chosen_experts(moe, s, tokens * s.ep * s.etp);
   rows_per_expert = (rows + experts - 1) / experts;
   width = c.model.expert_width();
   ffn = moe.ffn / s.etp;

@@ -22,7 +22,7 @@ struct MoeShape {
   std::int64_t tokens = 0;  // that enter the router
   std::int64_t copies = 0, received = 0, rows = 0;
   std::int64_t capacity = 0;  // rows of each expert that a rank's tokens may take; 0: any
-  std::int64_t experts = 1;          // of this rank that have work
+  std::int64_t experts = 1;          // of this rank that have work, as few tokens choose few
   std::int64_t rows_per_expert = 0;  // rows / experts, rounded up
   std::int64_t width = 0;            // of what experts read and write (Model::expert_width)
   std::int64_t ffn = 0, up_width = 0;

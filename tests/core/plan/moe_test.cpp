@@ -245,6 +245,29 @@ TEST(Moe, TheHottestRankRules) {
   EXPECT_EQ(shape.rows_per_expert, 192);
 }
 
+TEST(Moe, FewTokensChooseFewExperts) {
+  // 2 of 8 experts: a token leaves each alone with chance 3/4. n tokens meet 8 (1 - 0.75^n): 2, 3.5, 5.47, 7.2, 7.92.
+  // Dealt out in turn they are 2n. On two ranks n tokens of each choose among all, half of which each rank has.
+  const auto met = [](int tokens, bool in_turn, int ep) {
+    return MoeShape{Context(with({.dp = ep}, [&](spec::Job& job) {
+             job.training.mode = spec::Mode::decode;
+             job.training.micro_batch = tokens;
+             job.training.global_batch = tokens * ep;
+             job.strategy.moe_round_robin = in_turn;
+             job.strategy.ep = ep;
+           }))}
+        .experts;
+  };
+  EXPECT_EQ(met(1, false, 1), 2);
+  EXPECT_EQ(met(2, false, 1), 4);
+  EXPECT_EQ(met(4, false, 1), 5);
+  EXPECT_EQ(met(8, false, 1), 7);
+  EXPECT_EQ(met(16, false, 1), 8);
+  EXPECT_EQ(met(3, true, 1), 6);
+  EXPECT_EQ(met(4, true, 1), 8);
+  EXPECT_EQ(met(2, false, 2), 3);  // 5.47 of 8
+}
+
 TEST(Moe, CountsOfARealRunGiveTheImbalance) {
   // Ranks of two experts: 30, 10, 10, 30 of 80 tokens; the mean is 20.
   const spec::Job j = with({.dp = 4}, [](spec::Job& job) {
