@@ -47,6 +47,8 @@ void read_measured(const Value& value, const std::string& path, result::Validati
     map.read("memory_kind", row.memory_kind);
   }
   map.read("fits", row.measured_fits);
+  if (row.measured_s && row.measured_fits == false)
+    map.fault("fits", "is false beside a step_time, and what does not fit takes no step", "leave one of them out");
   if (is_map(value) && !map.has("step_time") && !map.has("memory") && !map.has("fits")) {
     faults.push_back({path, "holds nothing that was measured", "write step_time, memory or fits", value.where});
   }

@@ -15,6 +15,7 @@ namespace {
 constexpr std::string_view kMatmulHeader = "gpu,dtype,kernel,m,n,k,latency_us,tflops,trtllm_version";
 constexpr std::string_view kAttentionHeader =
     "gpu,dtype,kernel,batch,seq,heads,kv_heads,head_dim,latency_us,tflops_causal,trtllm_version";
+constexpr std::string_view kSource = ",source";        // may be the last column of either
 constexpr std::string_view kTorchFlow = "torch_flow";  // TensorRT-LLM's way through PyTorch and cuBLAS
 
 /// The fields of one line, with the columns of text at which they begin.
@@ -58,16 +59,18 @@ class Fields {
 
   const TextLines& lines_;
   std::string_view header_;
-  std::array<std::string_view, 11> texts_;
-  std::array<int, 11> columns_{};
+  std::array<std::string_view, 12> texts_;
+  std::array<int, 12> columns_{};
   std::size_t count_ = 0;
 };
 
-std::string source_of(std::string_view version) {
-  return "ai-dynamo/aiconfigurator @ 095f58a51, TensorRT-LLM " + std::string(version);
+/// "lab/sweeps, TensorRT-LLM 1.0". The layout is aiconfigurator's, and so are rows that name no source.
+std::string source_of(const Fields& in, std::size_t version, bool named) {
+  const std::string_view source = named ? in.text(version + 1) : "ai-dynamo/aiconfigurator @ 095f58a51";
+  return std::string(source) + ", TensorRT-LLM " + std::string(in.text(version));
 }
 
-void read_matmul(const Fields& in, KernelTables& out) {
+void read_matmul(const Fields& in, bool names_source, KernelTables& out) {
   const std::string_view dtype = in.text(1), kernel = in.text(2);
   if (dtype == "fp8_block") return void(++out.left_out["matmuls with block scales: no price has them"]);
   if (dtype == "nvfp4") return void(++out.left_out["nvfp4 matmuls of the sweep: not the library that training calls"]);
@@ -79,7 +82,7 @@ void read_matmul(const Fields& in, KernelTables& out) {
   }
   row.holds_cast = dtype == "fp8";
   if (row.holds_cast) row.dtype = spec::Dtype::fp8;
-  out.rows.push_back({std::string(in.text(0)), out.source(source_of(in.text(8))), row, time, false});
+  out.rows.push_back({std::string(in.text(0)), out.source(source_of(in, 8, names_source)), row, time, false});
 }
 
 }  // namespace
@@ -89,14 +92,17 @@ void read_kernel_csv(const std::string& path, KernelTables& tables) {
   std::string line;
   lines.next(line);
   const std::string header = line;
-  if (header != kMatmulHeader && header != kAttentionHeader) {
+  const bool names_source = header.ends_with(kSource);
+  const std::string_view columns =
+      std::string_view(header).substr(0, header.size() - (names_source ? kSource.size() : 0));
+  if (columns != kMatmulHeader && columns != kAttentionHeader) {
     lines.fault(1, "header", base::quoted(header.substr(0, 80)) + " has other columns than are known",
                 "write " + std::string(kMatmulHeader) + " or " + std::string(kAttentionHeader));
   }
   while (lines.next(line)) {
     const Fields in(lines, line, header);
-    if (header == kMatmulHeader) {
-      read_matmul(in, tables);
+    if (columns == kMatmulHeader) {
+      read_matmul(in, names_source, tables);
     } else {
       for (std::size_t i = 3; i < 8; ++i) in.positive<std::int64_t>(i);
       in.positive<double>(8);

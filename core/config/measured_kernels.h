@@ -66,9 +66,10 @@ struct KernelTables {
 /// Appends the rows of one table. `.jsonl`: one object a line with kind, gpu, dtype, shape, time_us or tflops or
 /// gb_per_s, source; or a collective (core/config/collective_jsonl.h). `.csv`: sweeps of matmuls
 /// (gpu,dtype,kernel,m,n,k,latency_us,...) or attention forward
-/// (gpu,dtype,kernel,batch,seq,heads,kv_heads,head_dim,latency_us,...), told apart by their header. Either may be
-/// packed by gzip (`.gz`). Rows that no price is meant for are counted in `left_out`. Throws base::InputError with
-/// file, line and column: an unknown column or key, a row that cannot be read, another kind of file.
+/// (gpu,dtype,kernel,batch,seq,heads,kv_heads,head_dim,latency_us,...), told apart by their header, which may end with
+/// source. Either may be packed by gzip (`.gz`). Rows that no price is meant for are counted in `left_out`. Throws
+/// base::InputError with file, line and column: an unknown column or key, a row that cannot be read, another kind of
+/// file.
 void read_kernels(const std::string& path, KernelTables&);
 
 }  // namespace config

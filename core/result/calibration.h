@@ -20,7 +20,7 @@ struct CurveFit {
   std::string calibration, family, source;  // "h100-sxm", "matmul bf16", "ai-dynamo/aiconfigurator"
   int rows = 0;
   LogErrors before, after;
-  Verdict verdict = Verdict::not_fitted;    // kept: the curve that stood there meets the rows better
+  Verdict verdict = Verdict::not_fitted;    // kept: the curve that stood there, which meets them better or they none
   std::vector<std::string> kept_constants;  // of the curve, that these rows do not tell
   double host_s = 0;                        // found inside each pass of the rows and taken out of them
 };

@@ -26,6 +26,7 @@ using What = Family::What;
 
 constexpr std::size_t kFewestRows = 5;    // of a curve with several constants
 constexpr double kLeastResidual = 0.02;   // rows of one session agree better than two machines do
+constexpr double kMostResidual = 1;       // rows that scatter by a factor e are no curve
 constexpr double kFewRowsResidual = 0.1;  // a single figure tells nothing of spread
 
 /// One calibration, family after family.
@@ -82,7 +83,11 @@ class KernelFitter {
   }
 
   void fit(const Family& family, const std::string& repository, const MeasuredRows& rows, base::Seconds smallest) {
-    if (family.what != What::memory && rows.size() < kFewestRows) return compare(family, repository, rows);
+    if (family.what != What::memory && rows.size() < kFewestRows) {
+      compare(family, repository, rows);
+      cases_.back().told.verdict = result::CurveFit::Verdict::too_few;
+      return;
+    }
     Case& one = begin(family, repository, rows);
     if (family.what == What::grouped) level(family.which, repository, one);
     Device trial = device_;
@@ -92,7 +97,8 @@ class KernelFitter {
     const std::vector<double> before = log_errors(one.rows, device_), after = log_errors(one.rows, trial);
     one.told.before = figures(log_errors(one.rows, original_));
     one.told.host_s = host.si();
-    const bool better = robust_loss(after, weights) <= robust_loss(before, weights) * (1 + 1e-9);
+    const bool better = robust_loss(after, weights) <= robust_loss(before, weights) * (1 + 1e-9) &&
+                        figures(after).spread <= kMostResidual;
     one.told.verdict = better ? result::CurveFit::Verdict::replaced : result::CurveFit::Verdict::kept;
     if (!better) return;
     sign(trial, family, one, figures(after));

@@ -11,21 +11,33 @@ namespace {
 
 using What = Family::What;
 
+/// More of the data sheet's rate than any clock gives: the row's unit is another, or its GPU.
+constexpr double kMostOfDataSheet = 1.5;
+constexpr const char* kTooFast = "kernels faster than 1.5 times what the data sheet of their GPU allows";
+
+bool too_fast(base::Flops work, base::FlopRate peak, base::Seconds time) {
+  return peak.si() > 0 && work / peak > time * kMostOfDataSheet;
+}
+
 struct Sorted {
   Family family;
   std::string why_not;  // empty: can be fitted
 };
 
-Sorted sort_in(const config::MatmulRow& row, const spec::Gpu& gpu) {
+Sorted sort_in(const config::MatmulRow& row, base::Seconds time, const spec::Gpu& gpu) {
   Sorted out{{row.grouped ? What::grouped : What::matmul, static_cast<int>(row.dtype)}, ""};
   if (!gpu.computes(row.dtype))
     out.why_not = "matmuls in a format that the data sheet has no peak of";
   else if (!row.grouped && std::min({row.m, row.n, row.k}) < kLeastSide)
     out.why_not = "matmuls with a side below 256";
+  else if (too_fast(base::Flops(2.0 * static_cast<double>(row.m) * static_cast<double>(row.n) *
+                                static_cast<double>(row.k) * static_cast<double>(row.batch)),
+                    gpu.peak_of(row.dtype), time))
+    out.why_not = kTooFast;
   return out;
 }
 
-Sorted sort_in(const config::AttentionRow& row, const spec::Gpu& gpu) {
+Sorted sort_in(const config::AttentionRow& row, base::Seconds, const spec::Gpu& gpu) {
   const bool narrow = spec::bytes_of(row.dtype) < 2;
   Sorted out{{narrow ? What::narrow_attention : What::attention, static_cast<int>(kernel_of(row, gpu))}, ""};
   if (std::max(row.q_len, row.kv_len) > kLongestFitted)
@@ -35,10 +47,12 @@ Sorted sort_in(const config::AttentionRow& row, const spec::Gpu& gpu) {
   return out;
 }
 
-Sorted sort_in(const config::MemoryRow& row, const spec::Gpu& gpu) {
+Sorted sort_in(const config::MemoryRow& row, base::Seconds time, const spec::Gpu& gpu) {
   Sorted out{{What::memory, row.kind}, ""};
   if (static_cast<double>(row.bytes) < gpu.l2.si())
     out.why_not = "memory-bound kernels whose bytes fit into the L2 cache";
+  else if (base::Bytes(static_cast<double>(row.bytes)) / gpu.hbm > time * kMostOfDataSheet)
+    out.why_not = kTooFast;
   return out;
 }
 
@@ -68,7 +82,8 @@ std::map<Family, FamilyRows> families_of(const config::KernelTables& tables, con
   const std::vector<std::string>& names = device.calibration.measured_as;
   for (const config::MeasuredKernel& row : tables.rows) {
     if (std::find(names.begin(), names.end(), row.gpu) == names.end()) continue;
-    const Sorted sorted = std::visit([&](const auto& shape) { return sort_in(shape, device.gpu); }, row.shape);
+    const Sorted sorted =
+        std::visit([&](const auto& shape) { return sort_in(shape, row.time, device.gpu); }, row.shape);
     const std::string& source = tables.sources[row.source];
     const std::string repository = source.substr(0, source.find(' '));
     base::Seconds& smallest = out[sorted.family].smallest.try_emplace(repository, row.time).first->second;

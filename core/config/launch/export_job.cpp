@@ -110,6 +110,10 @@ void refuse_shape(const spec::Job& job, const Value& tree) {
   };
   if (job.model.is_list())
     refuse("model", "is a list of operators, and frameworks here train transformers", "name a transformer");
+  if (job.strategy.pp == 1 && !job.strategy.traits().one_f_one_b)
+    refuse("strategy.schedule",
+           "orders the microbatches of one stage, which frameworks run one after another as 1f1b does",
+           "write 1f1b, or leave it out");
   if (job.cluster.mixed())
     refuse("cluster.node", "is a mixed cluster, and launchers here start equal nodes", "name one kind of node");
   if (!faults.empty()) throw base::InputError(std::move(faults));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
+#include <tuple>
 
 #include "core/base/near_names.h"
 #include "core/base/number.h"
@@ -24,7 +25,10 @@ bool same(const std::string& a, const std::string& b) {
 bool is_variable(const Value& value) { return text_of(value).find('$') != std::string::npos; }
 
 void refuse_variable(Import& i, const std::string& option) {
-  i.refuse(option, base::quoted(i.options.text(option)) + " is a variable that the text does not set",
+  const std::string text = i.options.text(option);
+  const bool computed = text.find("$(") != text.npos;
+  i.refuse(option,
+           base::quoted(text) + (computed ? " is not computed here" : " is a variable that the text does not set"),
            "write its value in its place");
 }
 
@@ -129,7 +133,11 @@ void spell_alike(Value& value) {
 
 void Import::refuse(const std::string& option, std::string what, std::string mend) {
   const Value* value = options.take(option);
-  faults.push_back({option, std::move(what), std::move(mend), value ? value->where : base::Where{}});
+  base::Fault fault{option, std::move(what), std::move(mend), value ? value->where : base::Where{}};
+  const bool told = std::ranges::any_of(faults, [&](const base::Fault& other) {
+    return std::tie(other.field, other.what) == std::tie(fault.field, fault.what);
+  });
+  if (!told) faults.push_back(std::move(fault));
 }
 
 std::optional<std::int64_t> Import::number(const std::string& option) {
@@ -179,6 +187,23 @@ void read_keys(Import& i) {
   }
 }
 
+/// The option that an option of the table goes with and the file does not give; "" when there is none.
+std::string missing_beside(const Import& i, const std::string& option) {
+  std::string needs;
+  for (const auto& item : i.table.keys) {
+    const Line* line = std::get_if<Line>(&item);
+    if (line && line->option == option) needs = line->needs;
+    const Choice* choice = std::get_if<Choice>(&item);
+    if (choice && std::ranges::count(options_of(*choice), option) > 0) needs = choice->needs;
+  }
+  if (needs.empty() || i.keys.has(needs)) return "";
+  for (const auto& item : i.table.keys) {
+    const Line* line = std::get_if<Line>(&item);
+    if (line && line->key == needs) return line->option;
+  }
+  return "";
+}
+
 void account_for_rest(Import& i) {
   std::vector<std::string> known = options_of_keys(i.table);
   known.insert(known.end(), i.also_known.begin(), i.also_known.end());
@@ -193,6 +218,8 @@ void account_for_rest(Import& i) {
     } else if (const std::string* why_not = beside(i.table.not_taken, option.name)) {
       i.refuse(option.name, "cannot be taken in: " + *why_not,
                "leave it out, or add --ignore " + option.name + " to predict a run without it");
+    } else if (const std::string other = missing_beside(i, option.name); !other.empty()) {
+      i.refuse(option.name, "is without effect where " + other + " is not given", "add " + other + ", or leave it out");
     } else {
       i.refuse(option.name, "is not known",
                base::nearest_and(option.name, known,

@@ -1,62 +1,17 @@
 // core/config/launch/megatron_import.cpp -- Megatron-LM's arguments, out of a shell script or a YAML file, into the
 // keys of a Job. SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <string>
 
 #include "core/base/text.h"
 #include "core/config/launch/layer_pattern.h"
 #include "core/config/launch/megatron.h"
-#include "core/config/launch/shell_words.h"
+#include "core/config/launch/megatron_script.h"
 
 namespace config::launch {
 namespace {
 
-std::string dashed(std::string name) {
-  if (name.starts_with("--")) name.erase(0, 2);
-  std::replace(name.begin(), name.end(), '_', '-');
-  return name;
-}
-
-/// A word that is the program, or all of an array's words, ends what an option may take.
-bool ends_values(const std::string& word) {
-  return word.ends_with(".py") || word.find("[@]") != word.npos || word.find("[*]") != word.npos || word == "$@" ||
-         (word.size() == 2 && word[0] == '-' && !std::isdigit(static_cast<unsigned char>(word[1])));
-}
-
-Value value_of(const std::vector<ShellWord>& values, const base::Where& where) {
-  if (values.empty()) return scalar("true", where);
-  if (values.size() == 1) return scalar(values.front().text, values.front().where);
-  Value list = list_of({});
-  list.where = values.front().where;
-  for (const ShellWord& word : values) list.items.push_back(scalar(word.text, word.where));
-  return list;
-}
-
-Settings options_of(const std::vector<ShellWord>& words) {
-  Settings out;
-  for (std::size_t i = 0; i < words.size();) {
-    const ShellWord& word = words[i++];
-    if (!word.text.starts_with("--") || word.text.size() == 2) continue;
-    const std::size_t equals = word.text.find('=');
-    if (equals != word.text.npos) {
-      out.set(dashed(word.text.substr(2, equals - 2)), word.text.substr(equals + 1), word.where);
-      continue;
-    }
-    std::vector<ShellWord> values;
-    while (i < words.size() && !words[i].ends_command && !words[i].text.starts_with("--") &&
-           !ends_values(words[i].text)) {
-      values.push_back(words[i++]);
-    }
-    out.set(dashed(word.text.substr(2)), value_of(values, word.where));
-  }
-  return out;
-}
-
-/// No option has such a name: the sections of a recipe beside its arguments.
 constexpr const char* kBeside = " beside the arguments";
 
 /// Arguments as a run saves them: every one, by its variable. What is false or null was not given. Recipes hold them
@@ -245,25 +200,11 @@ void read_batch(Import& i) {
     i.options.erase("use-precision-aware-optimizer");
 }
 
-/// No script has such bytes, and a message that names one would garble the terminal.
-bool is_no_text(unsigned char c) { return (c < 0x20 && std::isspace(c) == 0) || c == 0x7f; }
-
 }  // namespace
 
 Settings parse_megatron(const std::string& path) {
   if (path.ends_with(".yaml") || path.ends_with(".yml") || path.ends_with(".json")) return options_of(load(path));
-  std::ifstream file(path, std::ios::binary);
-  if (!file)
-    throw base::InputError({{"FILE", "cannot be read", "name a text with Megatron-LM's arguments", {path, 0, 0}}});
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (const auto at = std::ranges::find_if(text, is_no_text); at != text.end()) {
-    const auto line = 1 + std::count(text.begin(), at, '\n');
-    throw base::InputError({{"FILE",
-                             "holds bytes that are no text",
-                             "name a shell script, or arguments saved as YAML",
-                             {path, static_cast<int>(line), 1}}});
-  }
-  return options_of(shell_words(text, path));
+  return script_options(path);
 }
 
 namespace {
@@ -307,11 +248,25 @@ void read_indexer_loss(Import& i) {
            "a Job's indexer learns from the keys that it chose: add --dsa-indexer-use-sparse-loss");
 }
 
+/// Nothing of a script is run, so both sides of an if are read, and the last word counts.
+void read_conditional(Import& i) {
+  const Value* options = i.options.take(kUnderCondition);
+  if (!options) return;
+  std::string told;
+  for (const Value& option : options->items) {
+    const Value* value = i.options.find(option.text);
+    if (!value || listed(i.table.no_effect, option.text)) continue;
+    told += (told.empty() ? "" : ", ") + option.text + ' ' + text_of(*value);
+  }
+  if (!told.empty()) i.notes.push_back(told + ": under a condition of the script, taken as if it held");
+}
+
 }  // namespace
 
 void read_megatron(Import& i) {
   if (const Value* others = i.options.take(kBeside))
     i.notes.push_back(others->text + ": beside the arguments, not read");
+  read_conditional(i);
   // Of saved arguments: what a flag would not have said.
   std::erase_if(i.options.all(), [](const Setting& s) { return s.value.text == "false" || s.value.text == "None"; });
   if (i.options.has("multi-latent-attention"))  // latents always have the norms that it asks for

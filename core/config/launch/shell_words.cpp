@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "core/config/launch/shell_arithmetic.h"
+#include "core/config/launch/shell_text.h"
 
 namespace config::launch {
 namespace {
@@ -19,31 +20,36 @@ constexpr std::array<std::string_view, 10> kBefore{"env",   "if",    "then", "el
                                                    "while", "until", "do",   "{",    "!"};
 bool among(const auto& names, std::string_view word) { return std::ranges::find(names, word) != names.end(); }
 
+/// Between these what stands may or may not happen.
+constexpr std::array<std::string_view, 2> kBegins{"if", "case"}, kEnds{"fi", "esac"};
+
 bool is_name_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
 class Lexer {
  public:
-  Lexer(std::string_view text, const std::string& name) : text_(text) { at_.file = name; }
-  /// Of a text inside of another, all of whose words are said to be where that is.
-  Lexer(std::string_view text, const base::Where& inside) : text_(text), at_(inside) {}
+  Lexer(PlacedText text, const std::string& name) : text_(std::move(text)), name_(name) {}
 
   std::vector<ShellWord> words() {
-    while (pos_ < text_.size()) step();
+    while (more()) step();
     end_command();
     return std::move(out_);
   }
 
  private:
-  char peek(std::size_t ahead = 0) const { return pos_ + ahead < text_.size() ? text_[pos_ + ahead] : '\0'; }
-  char next() {
-    const char c = text_[pos_++];
-    if (c == '\n') {
-      ++at_.line;
-      at_.column = 1;
-    } else {
-      ++at_.column;
-    }
-    return c;
+  bool more() const { return pos_ < text_.letters.size(); }
+  char peek(std::size_t ahead = 0) const {
+    return pos_ + ahead < text_.letters.size() ? text_.letters[pos_ + ahead] : '\0';
+  }
+  char next() { return text_.letters[pos_++]; }
+  /// Of the letter that comes; behind the last one, of that.
+  Place place() const {
+    if (text_.places.empty()) return {};
+    return text_.places[std::min(pos_, text_.places.size() - 1)];
+  }
+  base::Where where(Place place) const { return {name_, place.line, place.column}; }
+  void keep() {
+    const Place at = place();
+    word_.add(next(), at);
   }
 
   void step() {
@@ -53,7 +59,7 @@ class Lexer {
       while (next() != '\n') {
       }
     } else if (c == '#' && !in_word_) {
-      while (pos_ < text_.size() && peek() != '\n') next();
+      while (more() && peek() != '\n') next();
     } else if (c == '\n' || c == ';' || c == '&' || c == '|') {
       next();
       end_word();
@@ -64,19 +70,19 @@ class Lexer {
     } else if (c == '(' || c == ')') {
       parenthesis(next());
     } else {
-      begin_word();
+      begin_word(place());
       piece();
     }
   }
 
   /// NAME=( begins an array, whose words are words like others. What nothing opens ends a pattern of case.
   void parenthesis(char c) {
-    if (c == '(' && in_word_ && word_.text.ends_with('=')) {
+    if (c == '(' && in_word_ && word_.letters.ends_with('=')) {
       in_word_ = false;
       ++depth_;
       return;
     }
-    if (c == '(' && peek() == ')' && in_word_ && !word_.text.ends_with('$')) {
+    if (c == '(' && peek() == ')' && in_word_ && !word_.letters.ends_with('$')) {
       next();  // the name of a function
       in_word_ = false;
       return;
@@ -101,75 +107,82 @@ class Lexer {
     } else if (c == '$') {
       fields(variable());
     } else {
-      if (c == '\\' && pos_ + 1 < text_.size()) next();
-      word_.text += next();
+      if (c == '\\' && pos_ + 1 < text_.letters.size()) next();
+      keep();
     }
   }
 
   void quoted(char quote) {
-    const base::Where begin = at_;
+    const Place begin = place();
     next();
-    while (pos_ < text_.size() && peek() != quote) {
+    while (more() && peek() != quote) {
       if (quote == '"' && peek() == '$') {
-        word_.text += variable();
+        word_.add(variable());
       } else {
-        const bool escaped = quote == '"' && peek() == '\\' && pos_ + 1 < text_.size();
+        const bool escaped = quote == '"' && peek() == '\\' && pos_ + 1 < text_.letters.size();
         if (escaped) next();
-        const char c = next();
-        if (!escaped || c != '\n') word_.text += c;  // a line that goes on
+        if (escaped && peek() == '\n') {
+          next();  // a line that goes on
+        } else {
+          keep();
+        }
       }
     }
-    if (pos_ >= text_.size()) {
-      throw base::InputError({{std::string(1, quote), "opens a text that nothing closes", "close it", begin}});
+    if (!more()) {
+      throw base::InputError({{std::string(1, quote), "opens a text that nothing closes", "close it", where(begin)}});
     }
     next();
   }
 
   /// What an expansion outside of quotes becomes: $ARGS is as many words as it holds, but not behind NAME=.
-  void fields(const std::string& value) {
-    if (assignment() != std::string::npos) {
-      word_.text += value;
-      return;
-    }
-    for (const char c : value) {
+  void fields(const PlacedText& value) {
+    if (assignment() != std::string::npos) return word_.add(value);
+    for (std::size_t i = 0; i < value.letters.size(); ++i) {
+      const char c = value.letters[i];
       if (std::isspace(static_cast<unsigned char>(c)) == 0) {
-        begin_word();
-        word_.text += c;
-      } else if (!word_.text.empty()) {
+        begin_word(value.places[i]);
+        if (word_.letters.empty()) begin_ = value.places[i];
+        word_.add(c, value.places[i]);
+      } else if (!word_.letters.empty()) {
         end_word();
       }
     }
-    if (word_.text.empty()) in_word_ = false;
+    if (word_.letters.empty()) in_word_ = false;
   }
 
   /// The value of $((...)) where all that it names is known; otherwise it stays as it is.
-  std::string arithmetic() {
+  PlacedText arithmetic(Place begin) {
     std::string as_written = "$";
     int open = 0;
     do {
       open += peek() == '(' ? 1 : peek() == ')' ? -1 : 0;
       as_written += next();
-    } while (open > 0 && pos_ < text_.size());
-    if (!as_written.ends_with("))")) return as_written;
+    } while (open > 0 && more());
+    if (!as_written.ends_with("))")) return at_one(as_written, begin);
     const auto value_of = [&](const std::string& name) {
       const auto known = variables_.find(name);
-      return known == variables_.end() ? std::nullopt : std::optional(known->second);
+      if (known == variables_.end()) return std::optional<std::string>();
+      begin.conditional |= known->second.conditional();
+      return std::optional(known->second.letters);
     };
     const std::string_view inside = std::string_view(as_written).substr(3, as_written.size() - 5);
     const std::optional<std::int64_t> value = shell_arithmetic(inside, value_of);
-    return value ? std::to_string(*value) : as_written;
+    if (value) return at_one(std::to_string(*value), begin);
+    std::erase_if(as_written, [](unsigned char c) { return std::isspace(c) != 0; });  // one word it stays
+    return at_one(as_written, begin);
   }
 
   /// The value of $NAME, ${NAME}, ${NAME:-otherwise} and $((...)); anything else stays as it is.
-  std::string variable() {
+  PlacedText variable() {
+    const Place begin = place();
     std::string as_written(1, next());
-    if (peek() == '(' && peek(1) == '(') return arithmetic();
+    if (peek() == '(' && peek(1) == '(') return arithmetic(begin);
     std::string name, otherwise;
     const bool braced = peek() == '{';
     if (braced) {
       as_written += next();
-      while (pos_ < text_.size() && peek() != '}') as_written += next();
-      if (pos_ < text_.size()) as_written += next();
+      while (more() && peek() != '}') as_written += next();
+      if (more()) as_written += next();
       name = as_written.substr(2, as_written.size() - 3);
       if (const std::size_t dash = name.find(":-"); dash != name.npos) {
         otherwise = name.substr(dash + 2);
@@ -181,38 +194,50 @@ class Lexer {
     }
     if (otherwise.size() > 1 && (otherwise[0] == '"' || otherwise[0] == '\'') && otherwise.back() == otherwise[0])
       otherwise = otherwise.substr(1, otherwise.size() - 2);
-    const auto known = variables_.find(name);
-    return known != variables_.end() ? known->second : otherwise.empty() ? as_written : otherwise;
+    if (const auto known = variables_.find(name); known != variables_.end()) return known->second;
+    return at_one(otherwise.empty() ? as_written : otherwise, begin);
   }
 
-  void begin_word() {
+  void begin_word(Place at) {
     if (in_word_) return;
     in_word_ = true;
-    word_ = {"", at_};
+    word_ = {};
+    begin_ = at;
   }
   void end_word() {
     if (!in_word_) return;
     in_word_ = false;
-    if (const std::size_t equals = assignment(); equals != std::string::npos && begins_command()) {
-      variables_[word_.text.substr(0, equals)] = word_.text.substr(equals + 1);
+    const std::size_t equals = assignment();
+    if (equals != std::string::npos && begins_command()) {
+      PlacedText& variable = variables_[word_.letters.substr(0, equals)];
+      variable = word_.from(equals + 1);
+      if (conditions_ > 0) variable.make_conditional();
     } else if (holds_words()) {
-      for (ShellWord& inner : Lexer(word_.text, word_.where).words()) {
+      const bool conditional = conditions_ > 0 || word_.conditional();
+      for (ShellWord& inner : Lexer(word_, name_).words()) {
+        inner.conditional |= conditional;
         if (!inner.ends_command) out_.push_back(std::move(inner));
       }
     } else {
-      out_.push_back(word_);
+      if (begins_command()) count_conditions();
+      out_.push_back({word_.letters, where(begin_), false, conditions_ > 0 || word_.conditional()});
     }
+  }
+  void count_conditions() {
+    if (among(kBegins, word_.letters)) ++conditions_;
+    if (among(kEnds, word_.letters) && conditions_ > 0) --conditions_;
   }
   /// One word for this shell that is several to who reads it: a command behind -c, "--option value" in an array that is
   /// expanded without quotes.
   bool holds_words() const {
-    if (word_.text.find(' ') == std::string::npos) return false;
+    const std::string& letters = word_.letters;
+    if (letters.find(' ') == std::string::npos) return false;
     const bool command = !out_.empty() && (out_.back().text == "-c" || out_.back().text == "-lc");
-    return command || (depth_ > 0 && word_.text.starts_with("--") && word_.text.find('=') > word_.text.find(' '));
+    return command || (depth_ > 0 && letters.starts_with("--") && letters.find('=') > letters.find(' '));
   }
   void end_command() {
     end_word();
-    if (!out_.empty() && !out_.back().ends_command) out_.push_back({"", at_, true});
+    if (!out_.empty() && !out_.back().ends_command) out_.push_back({"", where(place()), true});
   }
   /// Whether nothing but what takes variables stands in front: NAME=value behind a program is its argument, and a word
   /// of an array.
@@ -228,27 +253,31 @@ class Lexer {
   }
   /// Where the "=" of NAME=value is.
   std::size_t assignment() const {
-    const std::size_t equals = word_.text.find('=');
+    const std::size_t equals = word_.letters.find('=');
     if (equals == 0 || equals == std::string::npos) return std::string::npos;
     for (std::size_t i = 0; i < equals; ++i) {
-      if (!is_name_letter(word_.text[i])) return std::string::npos;
+      if (!is_name_letter(word_.letters[i])) return std::string::npos;
     }
     return equals;
   }
 
-  std::string_view text_;
+  PlacedText text_;
+  const std::string& name_;
   std::size_t pos_ = 0;
-  base::Where at_{"", 1, 1};
-  int depth_ = 0;  // of arrays
-  int open_ = 0;   // parentheses of others
+  int depth_ = 0;       // of arrays
+  int open_ = 0;        // parentheses of others
+  int conditions_ = 0;  // that are open: if, case
   bool in_word_ = false;
-  ShellWord word_;
-  std::map<std::string, std::string> variables_;
+  PlacedText word_;
+  Place begin_;  // of the word
+  std::map<std::string, PlacedText> variables_;
   std::vector<ShellWord> out_;
 };
 
 }  // namespace
 
-std::vector<ShellWord> shell_words(std::string_view text, const std::string& name) { return Lexer(text, name).words(); }
+std::vector<ShellWord> shell_words(std::string_view text, const std::string& name) {
+  return Lexer(in_file(text), name).words();
+}
 
 }  // namespace config::launch

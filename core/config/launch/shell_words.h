@@ -12,9 +12,10 @@
 namespace config::launch {
 
 struct ShellWord {
-  std::string text;  // without quotes; a variable that is not set stays "$NAME"
-  base::Where where;
+  std::string text;           // without quotes; a variable that is not set stays "$NAME"
+  base::Where where;          // of a word out of a variable: where the script sets that
   bool ends_command = false;  // nothing but the end of a command; the text is empty
+  bool conditional = false;   // inside of an if or a case, or of a variable that is set there
 };
 
 /// `name` stands for the file in places. A quote that nothing closes is a base::InputError.

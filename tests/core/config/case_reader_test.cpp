@@ -95,6 +95,12 @@ TEST_F(CaseReader, EveryFaultOfACaseIsTold) {
   }
 }
 
+TEST_F(CaseReader, WhatDoesNotFitTakesNoStep) {
+  const Case read = one("id: a, tier: A, job: " + kJob + ", measured: {fits: false, step_time: 1s}");
+  EXPECT_NE(read.row.error_message.find("measured.fits: is false beside a step_time"), std::string::npos)
+      << read.row.error_message;
+}
+
 TEST_F(CaseReader, ACaseWithoutItsPartsIsRefusedUnderItsPosition) {
   EXPECT_EQ(one("tier: A, job: " + kJob + ", measured: {fits: true}").row.id, "#1");
   const auto refused = [&](const std::string& keys, const char* why) {

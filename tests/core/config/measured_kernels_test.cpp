@@ -71,6 +71,15 @@ TEST_F(MeasuredKernels, ASweepOfMatmulsKeepsWhatTrainingCallsAndCountsTheRest) {
   EXPECT_EQ(tables.sources, std::vector<std::string>{"ai-dynamo/aiconfigurator @ 095f58a51, TensorRT-LLM 1.0"});
 }
 
+TEST_F(MeasuredKernels, ASweepMaySayWhoMeasuredIt) {
+  std::string header = kSweep;
+  header.insert(header.size() - 1, ",source");
+  const KernelTables tables =
+      read("gemm.csv", header + "H100,bfloat16,torch_flow,8192,4096,1024,100.5,1,1.0,lab/a x\n");
+  EXPECT_EQ(tables.rows.size(), 1u);
+  EXPECT_EQ(tables.sources, std::vector<std::string>{"lab/a x, TensorRT-LLM 1.0"});
+}
+
 TEST_F(MeasuredKernels, APackedTableIsReadAsAPlainOne) {
   const std::string text = std::string(kSweep) + "H100,bfloat16,torch_flow,8192,4096,1024,100.5,1,1.0\n";
   const std::string path = folder_ / "gemm.csv.gz";

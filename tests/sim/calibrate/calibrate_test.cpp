@@ -76,6 +76,34 @@ const result::CurveFit& told(const sim::FittedCalibrations& found, const std::st
   return none;
 }
 
+TEST(CalibrateKernels, RowsThatNoGpuOfThatDataSheetRunsAreLeftOut) {
+  // 0.8 of the peak, 1,000 times as fast: microseconds taken for milliseconds.
+  config::KernelTables slip = tables();
+  for (MeasuredKernel& row : slip.rows) row.time = row.time / 1000.0;
+  const sim::FittedCalibrations found = sim::calibrate_kernels(slip, shelf());
+  EXPECT_EQ(found.calibrations[0].matmul[kBf16].from.source, "old rows");
+  // 6 of lab/a and 1 of lab/b; the row below 256 is left out before.
+  EXPECT_EQ(found.report.left_out.at("kernels faster than 1.5 times what the data sheet of their GPU allows"), 7);
+}
+
+TEST(CalibrateKernels, RowsThatScatterByAFactorAreNoCurve) {
+  config::KernelTables torn = tables();
+  for (std::size_t i = 0; i < torn.rows.size(); i += 2) torn.rows[i].time = torn.rows[i].time * 1000.0;
+  const sim::FittedCalibrations found = sim::calibrate_kernels(torn, shelf());
+  EXPECT_EQ(found.calibrations[0].matmul[kBf16].from.source, "old rows");
+  EXPECT_EQ(told(found, "lab/a").verdict, Verdict::kept);
+}
+
+TEST(CalibrateKernels, FourRowsAreTooFewForACurve) {
+  config::KernelTables few = tables();
+  std::erase_if(few.rows, [](const MeasuredKernel& row) {
+    const auto& shape = std::get<MatmulRow>(row.shape);
+    return row.source != 0 || shape.k < 1024;
+  });
+  const sim::FittedCalibrations found = sim::calibrate_kernels(few, shelf());
+  EXPECT_EQ(told(found, "lab/a").verdict, Verdict::too_few);
+}
+
 TEST(CalibrateKernels, TheSourceWithMostRowsIsFittedAndOthersAreToldBeside) {
   const sim::FittedCalibrations found = sim::calibrate_kernels(tables(), shelf());
   const spec::MatmulCurve& c = found.calibrations[0].matmul[kBf16];

@@ -264,6 +264,11 @@ TEST(ExportedJob, WhatIsNoOptionAnywhereIsRefusedByItsKey) {
   }
 }
 
+TEST(ExportedJob, AScheduleOfOneStageIsNotLost) {
+  for (const char* to : {"megatron", "torchtitan", "accelerate-fsdp"})
+    EXPECT_NE(refusal(job("schedule: gpipe"), to).find("strategy.schedule"), std::string::npos) << to;
+}
+
 TEST(ExportedJob, OtherModelsThanTransformersAndOtherNamesAreTold) {
   EXPECT_NE(refusal(job("zero: 0", "resnet50"), "megatron").find("model: is a list of operators"), std::string::npos);
   EXPECT_NE(refusal(job("zero: 1"), "megaton").find("there is no framework 'megaton'"), std::string::npos);

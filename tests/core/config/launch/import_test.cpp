@@ -261,6 +261,28 @@ TEST_F(ImportedJob, VariablesOfALaunchAreNoneOfMegatronsOptions) {
            "--vocab-size 1024 --make-vocab-size-divisible-by 1 --bf16\n",
            "{cluster: {node: dgx-h100}}");
   EXPECT_TRUE(has(out, "strategy.tp=2\n")) << out;
+  EXPECT_TRUE(has(out, "# tensor-model-parallel-size 2: under a condition of the script, taken as if it held\n"))
+      << out;
+}
+
+TEST_F(ImportedJob, TwoLaunchesAreTwoJobs) {
+  const std::string twice = "python a.py --bf16\nif x; then\n  python a.py --bf16\nelse\n  python a.py --fp16\nfi";
+  EXPECT_EQ(read("megatron", "a.sh", twice, kCluster),
+            "a.sh:5:10: error: a.py: is started beside a.py of line 1, with other arguments\n"
+            "  mend: leave one of them in the file");
+  EXPECT_FALSE(has(read("megatron", "a.sh", twice.substr(0, twice.find("else")), kCluster), "started"));
+}
+
+TEST_F(ImportedJob, OptionsOfExpertsBesideADenseModelAreToldAsThat) {
+  EXPECT_EQ(
+      read("megatron", "a.sh",
+           std::string(kGpt) + "--padded-vocab-size 128256 --max-position-embeddings 8192 \\\n --moe-router-topk 2 "
+                               "--moe-token-dispatcher-type alltoall",
+           kCluster),
+      "a.sh:2:20: error: moe-router-topk: is without effect where num-experts is not given\n"
+      "  mend: add num-experts, or leave it out\n"
+      "a.sh:2:50: error: moe-token-dispatcher-type: is without effect where num-experts is not given\n"
+      "  mend: add num-experts, or leave it out");
 }
 
 TEST_F(ImportedJob, AFileWithoutAnOptionOfTheFrameworkIsAnothersFile) {
@@ -284,6 +306,9 @@ TEST_F(ImportedJob, BytesThatAreNoTextAreNoScript) {
 TEST_F(ImportedJob, AVariableThatNothingSetsIsNoNumber) {
   EXPECT_TRUE(has(read("megatron", "a.sh", std::string(kGpt) + "--tensor-model-parallel-size $TP", kCluster),
                   "tensor-model-parallel-size: '$TP' is a variable that the text does not set"));
+  EXPECT_EQ(read("megatron", "a.sh", std::string(kGpt) + "--padded-vocab-size $((2 ** 17))", kCluster),
+            "a.sh:1:386: error: padded-vocab-size: '$((2**17))' is not computed here\n"
+            "  mend: write its value in its place");
 }
 
 TEST_F(ImportedJob, OptionsThatAJobCannotSayTogetherAreTold) {

@@ -58,8 +58,8 @@ TEST(ShellWords, ALineThatGoesOnInsideOfDoubleQuotesIsOne) {
 TEST(ShellWords, ArithmeticOfWhatTheScriptSetsIsComputed) {
   EXPECT_EQ(words("MBS=2\nGBS=$((MBS*8*4))\nrun --gbs $GBS"), "run --gbs 64 ;");
   EXPECT_EQ(words("A=7\nrun $(( $A / 2 + ${A} % 4 - (1 - 3) )) \"$((A))x\""), "run 8 7x ;");  // 3 + 3 + 2
-  EXPECT_EQ(words("run $((N * 2))"), "run $((N * 2)) ;");                                     // not set here
-  EXPECT_EQ(words("A=3\nrun $((A / 0)) $((A ** 2)) $((010))"), "run $((A / 0)) $((A ** 2)) $((010)) ;");
+  EXPECT_EQ(words("run $((N * 2))"), "run $((N*2)) ;");                                       // not set here
+  EXPECT_EQ(words("A=3\nrun $((A / 0)) $((A ** 2)) $((010))"), "run $((A/0)) $((A**2)) $((010)) ;");
 }
 
 TEST(ShellWords, AVariableOutsideOfQuotesIsAsManyWordsAsItHolds) {
@@ -86,6 +86,30 @@ TEST(ShellWords, PlacesAreThoseOfTheFile) {
   ASSERT_EQ(found.size(), 4u);
   EXPECT_EQ(found[1].where.line, 2);
   EXPECT_EQ(found[1].where.column, 3);
+}
+
+TEST(ShellWords, AWordOutOfAVariableIsWhereTheScriptSetsIt) {
+  const auto found = shell_words("A=\"\n  --tp 2\n\"\nB=4\nrun $A --pp \"$B\"", "run.sh");
+  ASSERT_EQ(found.size(), 6u);  // run, --tp, 2, --pp, 4 and the end of the command
+  EXPECT_EQ(found[1].where.line, 2);
+  EXPECT_EQ(found[1].where.column, 3);
+  EXPECT_EQ(found[2].where.column, 8);
+  EXPECT_EQ(found[3].where.line, 5);
+}
+
+TEST(ShellWords, WhatStandsUnderAConditionIsKnownAndSoIsWhatComesOfIt) {
+  const auto conditional = [](const std::string& text) {
+    std::string out;
+    for (const auto& word : shell_words(text, "run.sh")) {
+      if (word.conditional) out += (out.empty() ? "" : " ") + word.text;
+    }
+    return out;
+  };
+  EXPECT_EQ(conditional("A=1\nif [ x ]; then A=2; fi\nB=3\nrun --a $A --b $B --c $((A * 2))"), "if [ x ] then 2 4");
+  EXPECT_EQ(conditional("case $1 in\n a) run --a 1;;\nesac\nrun --b"), "case $1 in run --a 1");
+  EXPECT_EQ(conditional("if x; then if y; then z; fi; run 1; fi; run 2"), "if x then if y then z fi run 1");
+  EXPECT_EQ(conditional("if x; then A=2; fi\nO=\" --a $A --b 3\"\nrun $O"), "if x then 2");  // not all of O
+  EXPECT_EQ(conditional("echo if case\nrun"), "");                                           // words of a command
 }
 
 TEST(ShellWords, AnOpenQuoteIsToldWhereItOpens) {

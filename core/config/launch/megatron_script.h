@@ -1,0 +1,21 @@
+// core/config/launch/megatron_script.h -- the arguments that a shell script hands to Megatron-LM.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "core/config/launch/settings.h"
+
+namespace config::launch {
+
+/// Beside the options: a list of those that stand inside of an if or a case, or are made of variables set there.
+inline constexpr const char* kUnderCondition = " under a condition";
+
+/// "--tensor_model" as "tensor-model".
+std::string dashed(std::string name);
+
+/// Every --option of the script, wherever it stands; the last one counts, as in Python's argparse. Throws
+/// base::InputError where the file is no text, or starts several programs with different arguments.
+Settings script_options(const std::string& path);
+
+}  // namespace config::launch
