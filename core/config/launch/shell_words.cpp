@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "core/config/launch/shell_arithmetic.h"
 #include "core/config/launch/shell_text.h"
@@ -60,6 +61,8 @@ class Lexer {
       }
     } else if (c == '#' && !in_word_) {
       while (more() && peek() != '\n') next();
+    } else if (c == '<' || c == '>' || (c == '&' && peek(1) == '>')) {
+      redirection();
     } else if (c == '\n' || c == ';' || c == '&' || c == '|') {
       next();
       end_word();
@@ -73,6 +76,15 @@ class Lexer {
       begin_word(place());
       piece();
     }
+  }
+
+  /// "2>&1", "&> log": neither the number nor the file is a word of the command.
+  void redirection() {
+    const bool number = in_word_ && word_.letters.find_first_not_of("0123456789") == std::string::npos;
+    if (number) in_word_ = false;
+    end_word();
+    while (more() && std::string_view("<>&|").find(peek()) != std::string_view::npos) next();
+    redirects_ = peek() != '(';
   }
 
   /// NAME=( begins an array, whose words are words like others. What nothing opens ends a pattern of case.
@@ -207,6 +219,7 @@ class Lexer {
   void end_word() {
     if (!in_word_) return;
     in_word_ = false;
+    if (std::exchange(redirects_, false)) return;
     const std::size_t equals = assignment();
     if (equals != std::string::npos && begins_command()) {
       PlacedText& variable = variables_[word_.letters.substr(0, equals)];
@@ -237,6 +250,7 @@ class Lexer {
   }
   void end_command() {
     end_word();
+    redirects_ = false;
     if (!out_.empty() && !out_.back().ends_command) out_.push_back({"", where(place()), true});
   }
   /// Whether nothing but what takes variables stands in front: NAME=value behind a program is its argument, and a word
@@ -268,6 +282,7 @@ class Lexer {
   int open_ = 0;        // parentheses of others
   int conditions_ = 0;  // that are open: if, case
   bool in_word_ = false;
+  bool redirects_ = false;  // the next word is where to or from
   PlacedText word_;
   Place begin_;  // of the word
   std::map<std::string, PlacedText> variables_;

@@ -271,6 +271,9 @@ TEST_F(ImportedJob, TwoLaunchesAreTwoJobs) {
             "a.sh:5:10: error: a.py: is started beside a.py of line 1, with other arguments\n"
             "  mend: leave one of them in the file");
   EXPECT_FALSE(has(read("megatron", "a.sh", twice.substr(0, twice.find("else")), kCluster), "started"));
+  // What is shown before it is run is no other launch.
+  const std::string shown = "C=\"python a.py --bf16\"\necho $C > a.txt\neval $C 2>&1 | tee log";
+  EXPECT_FALSE(has(read("megatron", "a.sh", shown, kCluster), "started"));
 }
 
 TEST_F(ImportedJob, OptionsOfExpertsBesideADenseModelAreToldAsThat) {

@@ -62,6 +62,13 @@ TEST(ShellWords, ArithmeticOfWhatTheScriptSetsIsComputed) {
   EXPECT_EQ(words("A=3\nrun $((A / 0)) $((A ** 2)) $((010))"), "run $((A/0)) $((A**2)) $((010)) ;");
 }
 
+TEST(ShellWords, WhereACommandWritesToIsNoWordOfIt) {
+  EXPECT_EQ(words("run --bf16 2>&1 | tee log"), "run --bf16 ; tee log ;");
+  EXPECT_EQ(words("run a > log.txt --b 2>> $E &\nrun &> log b"), "run a --b ; run b ;");
+  EXPECT_EQ(words("run --a < in 2> >(tee x) '>' 3"), "run --a tee x > 3 ;");
+  EXPECT_EQ(words("run a2>b"), "run a2 ;");  // of a word, not of a number
+}
+
 TEST(ShellWords, AVariableOutsideOfQuotesIsAsManyWordsAsItHolds) {
   const auto count = [](const std::string& text) {
     return shell_words("A=\" --tp 2\n --bf16 \"\n" + text, "run.sh").size() - 1;
