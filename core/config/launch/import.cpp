@@ -94,7 +94,11 @@ void read_choice(Import& i, const Choice& choice) {
   for (const std::string& option : options) {
     const Value* value = i.options.find(option);
     if (!value) continue;
-    if (is_variable(*value)) return refuse_variable(i, option);
+    if (is_variable(*value)) {
+      refuse_variable(i, option);
+      for (const std::string& other : options) i.options.take(other);
+      return;
+    }
     said += (said.empty() ? "" : " with ") + option + ' ' + text_of(*value);
     where = value->where;
   }
@@ -170,6 +174,7 @@ void unify(Import& i) {
     };
     if (std::any_of(i.table.silence.begin(), i.table.silence.end(), silent)) continue;
     out.set(option.name, std::move(option.value));
+    out.place_name(option.name, option.named);
   }
   i.options = std::move(out);
 }
@@ -204,6 +209,13 @@ std::string missing_beside(const Import& i, const std::string& option) {
   return "";
 }
 
+/// Of an option itself, whatever its value.
+void refuse_name(Import& i, const Setting& option, std::string what, std::string mend) {
+  i.options.take(option.name);
+  i.faults.push_back(
+      {option.name, std::move(what), std::move(mend), option.named.line > 0 ? option.named : option.value.where});
+}
+
 void account_for_rest(Import& i) {
   std::vector<std::string> known = options_of_keys(i.table);
   known.insert(known.end(), i.also_known.begin(), i.also_known.end());
@@ -219,11 +231,12 @@ void account_for_rest(Import& i) {
       i.refuse(option.name, "cannot be taken in: " + *why_not,
                "leave it out, or add --ignore " + option.name + " to predict a run without it");
     } else if (const std::string other = missing_beside(i, option.name); !other.empty()) {
-      i.refuse(option.name, "is without effect where " + other + " is not given", "add " + other + ", or leave it out");
+      refuse_name(i, option, "is without effect where " + other + " is not given",
+                  "add " + other + ", or leave it out");
     } else {
-      i.refuse(option.name, "is not known",
-               base::nearest_and(option.name, known,
-                                 "add --ignore " + option.name + " if it has no effect on time and memory"));
+      refuse_name(i, option, "is not known",
+                  base::nearest_and(option.name, known,
+                                    "add --ignore " + option.name + " if it has no effect on time and memory"));
     }
   }
 }

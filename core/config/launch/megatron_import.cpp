@@ -209,6 +209,12 @@ Settings parse_megatron(const std::string& path) {
 
 namespace {
 
+std::vector<std::string> texts_of(const Value& list) {
+  std::vector<std::string> out;
+  for (const Value& item : list.items) out.push_back(item.text);
+  return out;
+}
+
 /// Whether an option is `word`, or a list with it.
 bool says(const Value* option, std::string_view word) {
   return option && (option->text == word || std::any_of(option->items.begin(), option->items.end(),
@@ -248,17 +254,22 @@ void read_indexer_loss(Import& i) {
            "a Job's indexer learns from the keys that it chose: add --dsa-indexer-use-sparse-loss");
 }
 
-/// Nothing of a script is run, so both sides of an if are read, and the last word counts.
-void read_conditional(Import& i) {
+/// Nothing of a script is run: a branch that may be taken is read, and the last word counts.
+void read_script(Import& i) {
+  if (const Value* programs = i.options.take(kOtherPrograms))
+    i.notes.push_back(base::joined(texts_of(*programs), ", ") + ": another program, not read");
+  if (const Value* replaced = i.options.take(kReplaced))
+    i.notes.push_back("options of " + base::joined(texts_of(*replaced), ", ") +
+                      ": under a condition of the script, taken as if it held");
   const Value* options = i.options.take(kUnderCondition);
   if (!options) return;
-  std::string told;
-  for (const Value& option : options->items) {
-    const Value* value = i.options.find(option.text);
-    if (!value || listed(i.table.no_effect, option.text)) continue;
-    told += (told.empty() ? "" : ", ") + option.text + ' ' + text_of(*value);
+  std::vector<std::string> told;
+  for (const std::string& option : texts_of(*options)) {
+    const Value* value = i.options.find(option);
+    if (value && !listed(i.table.no_effect, option)) told.push_back(option + ' ' + text_of(*value));
   }
-  if (!told.empty()) i.notes.push_back(told + ": under a condition of the script, taken as if it held");
+  if (!told.empty())
+    i.notes.push_back(base::joined(told, ", ") + ": under a condition of the script, taken as if it held");
 }
 
 }  // namespace
@@ -266,7 +277,7 @@ void read_conditional(Import& i) {
 void read_megatron(Import& i) {
   if (const Value* others = i.options.take(kBeside))
     i.notes.push_back(others->text + ": beside the arguments, not read");
-  read_conditional(i);
+  read_script(i);
   // Of saved arguments: what a flag would not have said.
   std::erase_if(i.options.all(), [](const Setting& s) { return s.value.text == "false" || s.value.text == "None"; });
   if (i.options.has("multi-latent-attention"))  // latents always have the norms that it asks for

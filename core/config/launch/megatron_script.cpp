@@ -2,9 +2,11 @@
 #include "core/config/launch/megatron_script.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <fstream>
 #include <iterator>
+#include <string_view>
 #include <vector>
 
 #include "core/config/launch/shell_words.h"
@@ -29,39 +31,78 @@ Value value_of(const std::vector<ShellWord>& values, const base::Where& where) {
 
 using Words = std::vector<ShellWord>;
 
-/// What stands behind each program of Python that is given options: "--tp 2 ${ARGS[@]}", at its place.
-std::vector<ShellWord> launches_of(const Words& words) {
-  std::vector<ShellWord> out;
-  for (auto at = words.begin(); at != words.end();) {
-    const auto end = std::find_if(at, words.end(), [](const ShellWord& word) { return word.ends_command; });
-    const auto program = std::find_if(at, end, [](const ShellWord& word) { return word.text.ends_with(".py"); });
-    std::string given;
+/// Commands that start no training, whatever options they have.
+constexpr std::array<std::string_view, 20> kOthers{"apt",  "apt-get", "cat",    "conda", "cp",     "curl", "docker",
+                                                   "echo", "git",     "ls",     "mkdir", "module", "mv",   "nvidia-smi",
+                                                   "pip",  "pip3",    "printf", "rm",    "tar",    "wget"};
+
+struct Program {
+  std::string name;   // "pretrain_gpt.py"
+  std::string given;  // "--tp 2 ${ARGS[@]}"
+  base::Where where;
+  std::size_t begin = 0, end = 0;  // its words, the program's first
+};
+
+/// Programs of Python that are given options.
+std::vector<Program> launches_of(const Words& words) {
+  std::vector<Program> out;
+  for (std::size_t at = 0; at < words.size(); ++at) {
+    if (!words[at].text.ends_with(".py")) continue;
+    Program launch{words[at].text, "", words[at].where, at, at};
     bool options = false;
-    for (auto word = program; word != end; ++word) {
-      given += ' ' + word->text;
-      options |= word->text.starts_with("--") || word->text.find("[@]") != word->text.npos;
+    for (std::size_t& i = launch.end; i < words.size() && !words[i].ends_command; ++i) {
+      launch.given += words[i].text + ' ';
+      options |= words[i].text.starts_with("--") || words[i].text.find("[@]") != std::string::npos;
     }
-    if (options) out.push_back({given.substr(1), program->where});
-    at = end == words.end() ? end : end + 1;
+    at = launch.end;
+    if (options) out.push_back(std::move(launch));
   }
   return out;
 }
 
-/// One launch is predicted; one that is written twice, for this machine and for that, is one.
-void refuse_several(const Words& words) {
-  const std::vector<ShellWord> launches = launches_of(words);
+bool trains(const Program& launch) {
+  const std::string name = launch.name.substr(launch.name.rfind('/') + 1);
+  return name.find("train") != name.npos || name.find("tune") != name.npos;
+}
+
+/// One launch is predicted; one that is written twice, for this machine and for that, is one. What prepares data or
+/// weights beside it is put aside.
+void keep_one_launch(Words& words, std::vector<std::string>& others) {
+  std::vector<Program> launches = launches_of(words);
+  if (std::ranges::any_of(launches, trains)) {
+    for (auto launch = launches.rbegin(); launch != launches.rend(); ++launch) {
+      if (trains(*launch)) continue;
+      others.push_back(launch->name);
+      words.erase(words.begin() + static_cast<std::ptrdiff_t>(launch->begin),
+                  words.begin() + static_cast<std::ptrdiff_t>(launch->end));
+    }
+    std::erase_if(launches, [](const Program& launch) { return !trains(launch); });
+  }
   const auto other =
-      std::ranges::find_if(launches, [&](const ShellWord& launch) { return launch.text != launches[0].text; });
+      std::ranges::find_if(launches, [&](const Program& launch) { return launch.given != launches[0].given; });
   if (other == launches.end()) return;
-  const auto name = [](const ShellWord& launch) { return launch.text.substr(0, launch.text.find(' ')); };
-  throw base::InputError({{name(*other),
-                           "is started beside " + name(launches[0]) + " of line " +
+  throw base::InputError({{other->name,
+                           "is started beside " + launches[0].name + " of line " +
                                std::to_string(launches[0].where.line) + ", with other arguments",
                            "leave one of them in the file", other->where}});
 }
 
-Settings options_of(const Words& words) {
-  refuse_several(words);
+/// Without the words of commands like echo.
+Words without_others(const Words& words) {
+  Words out;
+  bool begins = true, other = false;
+  for (const ShellWord& word : words) {
+    if (begins) other = std::ranges::find(kOthers, word.text) != kOthers.end();
+    if (!other || word.ends_command) out.push_back(word);
+    begins = word.ends_command;
+  }
+  return out;
+}
+
+Settings options_of(const ShellScript& script) {
+  Words words = without_others(script.words);
+  std::vector<std::string> beside;
+  keep_one_launch(words, beside);
   Settings out;
   std::vector<std::string> conditional;
   for (std::size_t i = 0; i < words.size();) {
@@ -79,10 +120,17 @@ Settings options_of(const Words& words) {
       }
     }
     out.set(name, value_of(values, word.where));
+    out.place_name(name, word.where);
     std::erase(conditional, name);
     if (word.conditional || std::ranges::any_of(values, &ShellWord::conditional)) conditional.push_back(name);
   }
   if (!conditional.empty()) out.set(kUnderCondition, list_of(conditional));
+  if (!beside.empty()) out.set(kOtherPrograms, list_of(beside));
+  std::vector<std::string> replaced;
+  for (const ReplacedVariable& one : script.replaced)
+    replaced.push_back(one.name + " of line " + std::to_string(one.first.line) + " (set again in line " +
+                       std::to_string(one.then.line) + ")");
+  if (!replaced.empty()) out.set(kReplaced, list_of(replaced));
   return out;
 }
 
@@ -109,7 +157,7 @@ Settings script_options(const std::string& path) {
                              "name a shell script, or arguments saved as YAML",
                              {path, static_cast<int>(line), 1}}});
   }
-  return options_of(shell_words(text, path));
+  return options_of(shell_script(text, path));
 }
 
 }  // namespace config::launch

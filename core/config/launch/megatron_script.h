@@ -10,6 +10,9 @@ namespace config::launch {
 
 /// Beside the options: a list of those that stand inside of an if or a case, or are made of variables set there.
 inline constexpr const char* kUnderCondition = " under a condition";
+/// A list of programs whose options were put aside, and one of variables with options that a branch replaces.
+inline constexpr const char* kOtherPrograms = " other programs";
+inline constexpr const char* kReplaced = " replaced";
 
 /// "--tensor_model" as "tensor-model".
 std::string dashed(std::string name);

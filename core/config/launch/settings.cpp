@@ -57,6 +57,12 @@ void Settings::erase(std::string_view name) {
   std::erase_if(all_, [&](const Setting& s) { return s.name == name; });
 }
 
+void Settings::place_name(std::string_view name, const base::Where& where) {
+  for (Setting& setting : all_) {
+    if (setting.name == name) setting.named = where;
+  }
+}
+
 void Settings::take_all(std::string_view prefix) {
   for (Setting& setting : all_) setting.taken |= setting.name.starts_with(prefix);
 }

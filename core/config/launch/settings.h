@@ -15,6 +15,7 @@ struct Setting {
   std::string name;
   Value value;  // a scalar or a list
   bool taken = false;
+  base::Where named = {};  // where the name stands, if apart from the value
 };
 
 class Settings {
@@ -29,6 +30,7 @@ class Settings {
   std::string text(std::string_view name, std::string_view otherwise = "") const;
   bool has(std::string_view name) const { return find(name) != nullptr; }
   void erase(std::string_view name);
+  void place_name(std::string_view name, const base::Where&);
   /// Every one whose name begins so.
   void take_all(std::string_view prefix);
   std::vector<Setting>& all() & { return all_; }

@@ -7,9 +7,11 @@
 #include <map>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "core/config/launch/shell_arithmetic.h"
+#include "core/config/launch/shell_branches.h"
 #include "core/config/launch/shell_text.h"
 
 namespace config::launch {
@@ -21,27 +23,44 @@ constexpr std::array<std::string_view, 10> kBefore{"env",   "if",    "then", "el
                                                    "while", "until", "do",   "{",    "!"};
 bool among(const auto& names, std::string_view word) { return std::ranges::find(names, word) != names.end(); }
 
-/// Between these what stands may or may not happen.
-constexpr std::array<std::string_view, 2> kBegins{"if", "case"}, kEnds{"fi", "esac"};
+/// In a line that begins a here-document: what stands in it is run, here or later.
+constexpr std::array<std::string_view, 6> kRuns{"bash", "batch", "srun", "ssh", ".sh", ".slurm"};
+
+using Variables = std::map<std::string, PlacedText>;
 
 bool is_name_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
 class Lexer {
  public:
-  Lexer(PlacedText text, const std::string& name) : text_(std::move(text)), name_(name) {}
+  Lexer(PlacedText text, const std::string& name, Variables variables = {})
+      : text_(std::move(text)), name_(name), variables_(std::move(variables)) {}
 
-  std::vector<ShellWord> words() {
+  ShellScript script() {
     while (more()) step();
     end_command();
-    return std::move(out_);
+    ShellScript out;
+    for (Word& word : out_) {
+      const bool doubled = word.ends_command && (out.words.empty() || out.words.back().ends_command);
+      if (!word.dead && !doubled) out.words.push_back(std::move(word));
+    }
+    out.replaced = std::move(replaced_);
+    return out;
   }
 
  private:
+  struct Word : ShellWord {
+    bool dead = false;  // of a branch that is not taken
+  };
+
   bool more() const { return pos_ < text_.letters.size(); }
   char peek(std::size_t ahead = 0) const {
     return pos_ + ahead < text_.letters.size() ? text_.letters[pos_ + ahead] : '\0';
   }
-  char next() { return text_.letters[pos_++]; }
+  char next() {
+    const char c = text_.letters[pos_++];
+    if (c != '\n') line_ += c;
+    return c;
+  }
   /// Of the letter that comes; behind the last one, of that.
   Place place() const {
     if (text_.places.empty()) return {};
@@ -67,6 +86,7 @@ class Lexer {
       next();
       end_word();
       if (depth_ == 0) end_command();
+      if (c == '\n') documents();
     } else if (std::isspace(static_cast<unsigned char>(c))) {
       next();
       end_word();
@@ -83,8 +103,26 @@ class Lexer {
     const bool number = in_word_ && word_.letters.find_first_not_of("0123456789") == std::string::npos;
     if (number) in_word_ = false;
     end_word();
-    while (more() && std::string_view("<>&|").find(peek()) != std::string_view::npos) next();
+    std::string sign;
+    while (more() && std::string_view("<>&|").find(peek()) != std::string_view::npos) sign += next();
     redirects_ = peek() != '(';
+    begins_document_ = sign == "<<";
+    if (begins_document_ && peek() == '-') next();
+  }
+
+  /// Here-documents that the line before began. One that is no script is data.
+  void documents() {
+    const std::string line = std::exchange(line_, "");
+    const bool runs = std::ranges::any_of(kRuns, [&](std::string_view word) { return line.find(word) != line.npos; });
+    for (const std::string& end : std::exchange(documents_, {})) {
+      std::string now;
+      while (!runs && more() && now != end) {
+        now.clear();
+        while (more() && peek() != '\n') now += next();
+        now.erase(0, now.find_first_not_of('\t'));
+        if (more()) next();
+      }
+    }
   }
 
   /// NAME=( begins an array, whose words are words like others. What nothing opens ends a pattern of case.
@@ -219,26 +257,77 @@ class Lexer {
   void end_word() {
     if (!in_word_) return;
     in_word_ = false;
-    if (std::exchange(redirects_, false)) return;
+    if (std::exchange(redirects_, false)) {
+      if (std::exchange(begins_document_, false)) documents_.push_back(word_.letters);
+      return;
+    }
     const std::size_t equals = assignment();
     if (equals != std::string::npos && begins_command()) {
-      PlacedText& variable = variables_[word_.letters.substr(0, equals)];
-      variable = word_.from(equals + 1);
-      if (conditions_ > 0) variable.make_conditional();
+      if (!branches_.dead()) assign(equals);
+    } else if (evaluates_) {
+      evaluated_.add(word_);
+      evaluated_.add(' ', begin_);
     } else if (holds_words()) {
-      const bool conditional = conditions_ > 0 || word_.conditional();
-      for (ShellWord& inner : Lexer(word_, name_).words()) {
-        inner.conditional |= conditional;
-        if (!inner.ends_command) out_.push_back(std::move(inner));
-      }
+      put(Lexer(word_, name_, variables_).script().words, word_.conditional());
     } else {
-      if (begins_command()) count_conditions();
-      out_.push_back({word_.letters, where(begin_), false, conditions_ > 0 || word_.conditional()});
+      const bool begins = begins_command();
+      if (begins) branch();
+      evaluates_ = begins && word_.letters == "eval";
+      if (!out_.empty() && out_.back().text == "for") variables_.erase(word_.letters);  // another one in each round
+      out_.push_back(
+          {{word_.letters, where(begin_), false, branches_.conditional() || word_.conditional()}, branches_.dead()});
     }
   }
-  void count_conditions() {
-    if (among(kBegins, word_.letters)) ++conditions_;
-    if (among(kEnds, word_.letters) && conditions_ > 0) --conditions_;
+
+  void put(std::vector<ShellWord> words, bool conditional) {
+    for (ShellWord& word : words) {
+      word.conditional |= conditional || branches_.conditional();
+      if (!word.ends_command || evaluates_) out_.push_back({std::move(word), branches_.dead()});
+    }
+  }
+
+  /// NAME=value and NAME+=value.
+  void assign(std::size_t equals) {
+    const bool adds = word_.letters[equals - 1] == '+';
+    const std::string name = word_.letters.substr(0, equals - (adds ? 1 : 0));
+    PlacedText& variable = variables_[name];
+    PlacedText value = word_.from(equals + 1);
+    const auto old = [&](Place place) {
+      return std::ranges::any_of(variable.places, [&](Place other) {
+        return std::tie(place.line, place.column) == std::tie(other.line, other.column);
+      });
+    };
+    if (branches_.conditional()) {
+      const bool extends = adds || std::ranges::any_of(value.places, old);
+      for (Place& place : value.places) place.conditional |= !old(place);
+      if (!extends && variable.letters.find("--") != std::string::npos)
+        replaced_.push_back({name, where(variable.places.front()), where(begin_)});
+    }
+    if (adds) {
+      variable.add(value);
+    } else {
+      variable = std::move(value);
+    }
+  }
+
+  /// What the command asks that ends where "then" stands.
+  std::vector<std::string> question() const {
+    std::vector<std::string> out;
+    auto word = out_.rbegin();
+    if (word != out_.rend() && word->ends_command) ++word;
+    for (; word != out_.rend() && !word->ends_command && word->text != "if" && word->text != "elif"; ++word)
+      out.insert(out.begin(), word->conditional ? "$" : word->text);
+    const bool whole = word != out_.rend() && !word->ends_command;  // not the last of several commands
+    return whole ? out : std::vector<std::string>();
+  }
+  void branch() {
+    const std::string& word = word_.letters;
+    if (word == "if") branches_.begin_if();
+    if (word == "case") branches_.begin_case();
+    if (word == "then") branches_.then(shell_condition(question()));
+    if (word == "elif") branches_.ask_again();
+    if (word == "else") branches_.otherwise();
+    if (word == "fi" || word == "esac") branches_.end();
   }
   /// One word for this shell that is several to who reads it: a command behind -c, "--option value" in an array that is
   /// expanded without quotes.
@@ -251,13 +340,15 @@ class Lexer {
   void end_command() {
     end_word();
     redirects_ = false;
-    if (!out_.empty() && !out_.back().ends_command) out_.push_back({"", where(place()), true});
+    if (evaluates_) put(Lexer(std::exchange(evaluated_, {}), name_, variables_).script().words, false);
+    evaluates_ = false;
+    if (!out_.empty() && !out_.back().ends_command) out_.push_back({{"", where(place()), true}});
   }
   /// Whether nothing but what takes variables stands in front: NAME=value behind a program is its argument, and a word
   /// of an array.
   bool begins_command() const {
     if (depth_ > 0) return false;
-    auto word = std::find_if(out_.rbegin(), out_.rend(), [](const ShellWord& w) { return w.ends_command; }).base();
+    auto word = std::find_if(out_.rbegin(), out_.rend(), [](const Word& w) { return w.ends_command; }).base();
     bool declares = false;  // names without a value may stand between
     for (; word != out_.end(); ++word) {
       declares |= among(kDeclare, word->text);
@@ -270,7 +361,8 @@ class Lexer {
     const std::size_t equals = word_.letters.find('=');
     if (equals == 0 || equals == std::string::npos) return std::string::npos;
     for (std::size_t i = 0; i < equals; ++i) {
-      if (!is_name_letter(word_.letters[i])) return std::string::npos;
+      const bool adds = i > 0 && i + 1 == equals && word_.letters[i] == '+';
+      if (!adds && !is_name_letter(word_.letters[i])) return std::string::npos;
     }
     return equals;
   }
@@ -278,21 +370,29 @@ class Lexer {
   PlacedText text_;
   const std::string& name_;
   std::size_t pos_ = 0;
-  int depth_ = 0;       // of arrays
-  int open_ = 0;        // parentheses of others
-  int conditions_ = 0;  // that are open: if, case
+  int depth_ = 0;  // of arrays
+  int open_ = 0;   // parentheses of others
+  ShellBranches branches_;
   bool in_word_ = false;
   bool redirects_ = false;  // the next word is where to or from
+  bool begins_document_ = false;
+  bool evaluates_ = false;              // the command is eval
+  PlacedText evaluated_;                // by it
+  std::string line_;                    // as far as it is read
+  std::vector<std::string> documents_;  // what ends those that this line begins
   PlacedText word_;
   Place begin_;  // of the word
-  std::map<std::string, PlacedText> variables_;
-  std::vector<ShellWord> out_;
+  Variables variables_;
+  std::vector<Word> out_;
+  std::vector<ReplacedVariable> replaced_;
 };
 
 }  // namespace
 
+ShellScript shell_script(std::string_view text, const std::string& name) { return Lexer(in_file(text), name).script(); }
+
 std::vector<ShellWord> shell_words(std::string_view text, const std::string& name) {
-  return Lexer(in_file(text), name).words();
+  return shell_script(text, name).words;
 }
 
 }  // namespace config::launch

@@ -15,10 +15,22 @@ struct ShellWord {
   std::string text;           // without quotes; a variable that is not set stays "$NAME"
   base::Where where;          // of a word out of a variable: where the script sets that
   bool ends_command = false;  // nothing but the end of a command; the text is empty
-  bool conditional = false;   // inside of an if or a case, or of a variable that is set there
+  bool conditional = false;   // of a branch that may be taken, or of a variable that is set there
+};
+
+/// A variable with options that a branch which may be taken sets again, to something else.
+struct ReplacedVariable {
+  std::string name;
+  base::Where first, then;
+};
+
+struct ShellScript {
+  std::vector<ShellWord> words;  // without branches that are never taken, and here-documents that are no scripts
+  std::vector<ReplacedVariable> replaced;
 };
 
 /// `name` stands for the file in places. A quote that nothing closes is a base::InputError.
+ShellScript shell_script(std::string_view text, const std::string& name);
 std::vector<ShellWord> shell_words(std::string_view text, const std::string& name);
 
 }  // namespace config::launch

@@ -229,9 +229,9 @@ TEST_F(ImportedJob, EveryOptionThatIsNotUnderstoodIsTold) {
   EXPECT_EQ(read("megatron", "a.sh", text, kCluster),
             "a.sh:2:61: error: openai-gelu: cannot be taken in: an unfused GELU\n"
             "  mend: leave it out, or add --ignore openai-gelu to predict a run without it\n"
-            "a.sh:3:14: error: my-trick: is not known\n"
+            "a.sh:3:3: error: my-trick: is not known\n"
             "  mend: add --ignore my-trick if it has no effect on time and memory\n"
-            "a.sh:3:29: error: seq-lenght: is not known\n"
+            "a.sh:3:16: error: seq-lenght: is not known\n"
             "  mend: did you mean seq-length? add --ignore seq-lenght if it has no effect on time and memory");
   EXPECT_TRUE(
       has(read("megatron", "a.sh", text, kCluster, {"openai-gelu", "my-trick", "seq-lenght"}), "model=llama3-8b"));
@@ -276,15 +276,43 @@ TEST_F(ImportedJob, TwoLaunchesAreTwoJobs) {
   EXPECT_FALSE(has(read("megatron", "a.sh", shown, kCluster), "started"));
 }
 
+TEST_F(ImportedJob, WhatPreparesDataBesideATrainingIsPutAside) {
+  const std::string out = read("megatron", "a.sh",
+                               "python tools/preprocess_data.py --input x --workers 8\necho --made-up\n"
+                               "wget --header=x y\ntorchrun pretrain_gpt.py " +
+                                   std::string(kGpt) + "--padded-vocab-size 128256 --max-position-embeddings 8192",
+                               kCluster);
+  EXPECT_TRUE(has(out, "model=llama3-8b\n")) << out;
+  EXPECT_TRUE(has(out, "# tools/preprocess_data.py: another program, not read\n")) << out;
+}
+
+TEST_F(ImportedJob, OptionsThatABranchReplacesAreTold) {
+  const std::string out =
+      read("megatron", "a.sh",
+           "R=\"--tensor-model-parallel-size 2\"\nif [ $X = 1 ]; then\n  R=--sequence-parallel\nfi\n"
+           "torchrun pretrain_gpt.py $R " +
+               std::string(kGpt) + "--padded-vocab-size 128256 --max-position-embeddings 8192",
+           kCluster);
+  EXPECT_TRUE(has(out, "# options of R of line 1 (set again in line 3): under a condition of the script")) << out;
+}
+
+TEST_F(ImportedJob, AVariableInAChoiceIsTheOnlyFaultOfIt) {
+  const std::string out =
+      read("megatron", "a.sh",
+           std::string(kGpt) + "--padded-vocab-size 128256 --use-distributed-optimizer --optimizer $UNSET", kCluster);
+  EXPECT_TRUE(has(out, "optimizer: '$UNSET' is a variable that the text does not set")) << out;
+  EXPECT_FALSE(has(out, "is not known")) << out;
+}
+
 TEST_F(ImportedJob, OptionsOfExpertsBesideADenseModelAreToldAsThat) {
   EXPECT_EQ(
       read("megatron", "a.sh",
            std::string(kGpt) + "--padded-vocab-size 128256 --max-position-embeddings 8192 \\\n --moe-router-topk 2 "
                                "--moe-token-dispatcher-type alltoall",
            kCluster),
-      "a.sh:2:20: error: moe-router-topk: is without effect where num-experts is not given\n"
+      "a.sh:2:2: error: moe-router-topk: is without effect where num-experts is not given\n"
       "  mend: add num-experts, or leave it out\n"
-      "a.sh:2:50: error: moe-token-dispatcher-type: is without effect where num-experts is not given\n"
+      "a.sh:2:22: error: moe-token-dispatcher-type: is without effect where num-experts is not given\n"
       "  mend: add num-experts, or leave it out");
 }
 

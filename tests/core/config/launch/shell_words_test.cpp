@@ -112,11 +112,58 @@ TEST(ShellWords, WhatStandsUnderAConditionIsKnownAndSoIsWhatComesOfIt) {
     }
     return out;
   };
-  EXPECT_EQ(conditional("A=1\nif [ x ]; then A=2; fi\nB=3\nrun --a $A --b $B --c $((A * 2))"), "if [ x ] then 2 4");
+  EXPECT_EQ(conditional("A=1\nif [ x ]; then A=2; fi\nB=3\nrun --a $A --b $B --c $((A * 2))"), "then 2 4");
   EXPECT_EQ(conditional("case $1 in\n a) run --a 1;;\nesac\nrun --b"), "case $1 in run --a 1");
-  EXPECT_EQ(conditional("if x; then if y; then z; fi; run 1; fi; run 2"), "if x then if y then z fi run 1");
-  EXPECT_EQ(conditional("if x; then A=2; fi\nO=\" --a $A --b 3\"\nrun $O"), "if x then 2");  // not all of O
-  EXPECT_EQ(conditional("echo if case\nrun"), "");                                           // words of a command
+  EXPECT_EQ(conditional("if x; then if y; then z; fi; run 1; fi; run 2"), "then if y then z fi run 1");
+  EXPECT_EQ(conditional("if x; then A=2; fi\nO=\" --a $A --b 3\"\nrun $O"), "then 2");  // not all of O
+  EXPECT_EQ(conditional("echo if case\nrun"), "");                                      // words of a command
+}
+
+TEST(ShellWords, ABranchIsReadWhereItsConditionIsKnown) {
+  const auto read = [](const std::string& condition) {
+    return words("D=1\nE=''\nif " + condition + "; then A=2; else A=4; fi\nrun $A");
+  };
+  for (const char* yes : {"[ $D = 1 ]", "[[ $D == 1 ]]", "test $D -eq 1", "[ $D -lt 2 ]", "[ -z \"$E\" ]", "true",
+                          "[ \"$D\" != 2 ]", "[ ${F:-0} -eq 0 ]"})
+    EXPECT_NE(read(yes).find("run 2 ;"), std::string::npos) << yes;
+  for (const char* no : {"[ $D = 2 ]", "[[ $D == 2 ]]", "test $D -ne 1", "[ -n \"$E\" ]", "false"})
+    EXPECT_NE(read(no).find("run 4 ;"), std::string::npos) << no;
+  // Not known: the last one is taken, and told.
+  for (const char* open : {"[ $X = 1 ]", "[ -f a ]", "grep x y", "[[ $D == 1* ]]", "[ $D = 1 ] && x", "! [ $D = 1 ]"})
+    EXPECT_NE(read(open).find("run 4 ;"), std::string::npos) << open;
+}
+
+TEST(ShellWords, OfBranchesThatAreDecidedOneIsTaken) {
+  const auto read = [](const std::string& d) {
+    return words("D=" + d +
+                 "\nif [ $D = 1 ]; then\n run 1\nelif [ $D = 2 ]; then\n if x; then run 2; fi\nelse\n run 3\nfi");
+  };
+  EXPECT_EQ(read("1"), "if [ 1 = 1 ] ; then ; run 1 ; fi ;");
+  EXPECT_NE(read("2").find("run 2"), std::string::npos);
+  EXPECT_EQ(read("2").find("run 1"), std::string::npos);
+  EXPECT_EQ(read("2").find("run 3"), std::string::npos);
+  EXPECT_EQ(read("3").find("run 2"), std::string::npos);
+  EXPECT_NE(read("3").find("run 3"), std::string::npos);
+}
+
+TEST(ShellWords, AVariableGrows) {
+  EXPECT_EQ(words("A='--tp 2'\nA+=' --pp 4'\nrun $A"), "run --tp 2 --pp 4 ;");
+  const auto script = config::launch::shell_script("A='--tp 2'\nif x; then A=\"$A --pp 4\"; fi\nrun $A", "run.sh");
+  std::string conditional;
+  for (const auto& word : script.words) conditional += word.conditional ? word.text + ' ' : "";
+  EXPECT_EQ(conditional, "then --pp 4 ");  // what was there before is so in any case
+  EXPECT_TRUE(script.replaced.empty());
+}
+
+TEST(ShellWords, EvalReadsItsWordsAgain) {
+  EXPECT_EQ(words("C=\"run --a '[1] + 2' --b 3 |& tee log\"\neval $C"), "eval run --a [1] + 2 --b 3 ; tee log ;");
+  EXPECT_EQ(words("A=4\nexport L='run --a'\nbash -c '$L $A'"), "export ; bash -c run --a 4 ;");
+}
+
+TEST(ShellWords, ADocumentIsNoCommandUnlessItIsAScript) {
+  EXPECT_EQ(words("cat <<EOF > x.json\n--a \"b\nEOF\nrun"), "cat ; run ;");
+  EXPECT_EQ(words("cat <<-'E F' > x.json\n\tdon't\n\tE F\nrun"), "cat ; run ;");
+  EXPECT_EQ(words("sbatch <<EOF\nrun --a\nEOF\nb"), "sbatch ; run --a ; EOF ; b ;");
 }
 
 TEST(ShellWords, AnOpenQuoteIsToldWhereItOpens) {
