@@ -20,10 +20,6 @@ PlacedText PlacedText::from(std::size_t begin) const {
   return {letters.substr(begin), {places.begin() + static_cast<std::ptrdiff_t>(begin), places.end()}};
 }
 
-void PlacedText::make_conditional() {
-  for (Place& place : places) place.conditional = true;
-}
-
 bool PlacedText::conditional() const { return std::ranges::any_of(places, &Place::conditional); }
 
 PlacedText at_one(std::string letters, Place place) {

@@ -20,7 +20,6 @@ struct PlacedText {
   void add(char letter, Place place);
   void add(const PlacedText& other);
   PlacedText from(std::size_t begin) const;
-  void make_conditional();
   bool conditional() const;  // any letter is
 };
 

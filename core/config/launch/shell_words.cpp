@@ -4,15 +4,14 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <map>
 #include <optional>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 #include "core/config/launch/shell_arithmetic.h"
 #include "core/config/launch/shell_branches.h"
 #include "core/config/launch/shell_text.h"
+#include "core/config/launch/shell_variables.h"
 
 namespace config::launch {
 namespace {
@@ -23,17 +22,16 @@ constexpr std::array<std::string_view, 10> kBefore{"env",   "if",    "then", "el
                                                    "while", "until", "do",   "{",    "!"};
 bool among(const auto& names, std::string_view word) { return std::ranges::find(names, word) != names.end(); }
 
+constexpr int kMostNested = 8;  // a text that evaluates itself has no end
 /// In a line that begins a here-document: what stands in it is run, here or later.
 constexpr std::array<std::string_view, 6> kRuns{"bash", "batch", "srun", "ssh", ".sh", ".slurm"};
-
-using Variables = std::map<std::string, PlacedText>;
 
 bool is_name_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
 class Lexer {
  public:
-  Lexer(PlacedText text, const std::string& name, Variables variables = {})
-      : text_(std::move(text)), name_(name), variables_(std::move(variables)) {}
+  Lexer(PlacedText text, const std::string& name, ShellVariables variables = {}, int nested = 0)
+      : text_(std::move(text)), name_(name), nested_(nested), variables_(std::move(variables)) {}
 
   ShellScript script() {
     while (more()) step();
@@ -43,7 +41,8 @@ class Lexer {
       const bool doubled = word.ends_command && (out.words.empty() || out.words.back().ends_command);
       if (!word.dead && !doubled) out.words.push_back(std::move(word));
     }
-    out.replaced = std::move(replaced_);
+    for (const auto& [name, first, then] : variables_.replaced())
+      out.replaced.push_back({name, where(first), where(then)});
     return out;
   }
 
@@ -210,10 +209,10 @@ class Lexer {
     } while (open > 0 && more());
     if (!as_written.ends_with("))")) return at_one(as_written, begin);
     const auto value_of = [&](const std::string& name) {
-      const auto known = variables_.find(name);
-      if (known == variables_.end()) return std::optional<std::string>();
-      begin.conditional |= known->second.conditional();
-      return std::optional(known->second.letters);
+      const PlacedText* known = variables_.find(name);
+      if (known == nullptr) return std::optional<std::string>();
+      begin.conditional |= known->conditional();
+      return std::optional(known->letters);
     };
     const std::string_view inside = std::string_view(as_written).substr(3, as_written.size() - 5);
     const std::optional<std::int64_t> value = shell_arithmetic(inside, value_of);
@@ -244,7 +243,7 @@ class Lexer {
     }
     if (otherwise.size() > 1 && (otherwise[0] == '"' || otherwise[0] == '\'') && otherwise.back() == otherwise[0])
       otherwise = otherwise.substr(1, otherwise.size() - 2);
-    if (const auto known = variables_.find(name); known != variables_.end()) return known->second;
+    if (const PlacedText* known = variables_.find(name)) return *known;
     return at_one(otherwise.empty() ? as_written : otherwise, begin);
   }
 
@@ -268,11 +267,11 @@ class Lexer {
       evaluated_.add(word_);
       evaluated_.add(' ', begin_);
     } else if (holds_words()) {
-      put(Lexer(word_, name_, variables_).script().words, word_.conditional());
+      put(Lexer(word_, name_, variables_, nested_ + 1).script().words, word_.conditional());
     } else {
       const bool begins = begins_command();
       if (begins) branch();
-      evaluates_ = begins && word_.letters == "eval";
+      evaluates_ = begins && word_.letters == "eval" && nested_ < kMostNested;
       if (!out_.empty() && out_.back().text == "for") variables_.erase(word_.letters);  // another one in each round
       out_.push_back(
           {{word_.letters, where(begin_), false, branches_.conditional() || word_.conditional()}, branches_.dead()});
@@ -286,28 +285,10 @@ class Lexer {
     }
   }
 
-  /// NAME=value and NAME+=value.
   void assign(std::size_t equals) {
     const bool adds = word_.letters[equals - 1] == '+';
     const std::string name = word_.letters.substr(0, equals - (adds ? 1 : 0));
-    PlacedText& variable = variables_[name];
-    PlacedText value = word_.from(equals + 1);
-    const auto old = [&](Place place) {
-      return std::ranges::any_of(variable.places, [&](Place other) {
-        return std::tie(place.line, place.column) == std::tie(other.line, other.column);
-      });
-    };
-    if (branches_.conditional()) {
-      const bool extends = adds || std::ranges::any_of(value.places, old);
-      for (Place& place : value.places) place.conditional |= !old(place);
-      if (!extends && variable.letters.find("--") != std::string::npos)
-        replaced_.push_back({name, where(variable.places.front()), where(begin_)});
-    }
-    if (adds) {
-      variable.add(value);
-    } else {
-      variable = std::move(value);
-    }
+    variables_.assign(name, word_.from(equals + 1), adds, branches_.conditional(), begin_);
   }
 
   /// What the command asks that ends where "then" stands.
@@ -333,14 +314,14 @@ class Lexer {
   /// expanded without quotes.
   bool holds_words() const {
     const std::string& letters = word_.letters;
-    if (letters.find(' ') == std::string::npos) return false;
+    if (letters.find(' ') == std::string::npos || nested_ >= kMostNested) return false;
     const bool command = !out_.empty() && (out_.back().text == "-c" || out_.back().text == "-lc");
     return command || (depth_ > 0 && letters.starts_with("--") && letters.find('=') > letters.find(' '));
   }
   void end_command() {
     end_word();
     redirects_ = false;
-    if (evaluates_) put(Lexer(std::exchange(evaluated_, {}), name_, variables_).script().words, false);
+    if (evaluates_) put(Lexer(std::exchange(evaluated_, {}), name_, variables_, nested_ + 1).script().words, false);
     evaluates_ = false;
     if (!out_.empty() && !out_.back().ends_command) out_.push_back({{"", where(place()), true}});
   }
@@ -369,6 +350,7 @@ class Lexer {
 
   PlacedText text_;
   const std::string& name_;
+  int nested_ = 0;  // texts that are commands, around this one
   std::size_t pos_ = 0;
   int depth_ = 0;  // of arrays
   int open_ = 0;   // parentheses of others
@@ -382,9 +364,8 @@ class Lexer {
   std::vector<std::string> documents_;  // what ends those that this line begins
   PlacedText word_;
   Place begin_;  // of the word
-  Variables variables_;
+  ShellVariables variables_;
   std::vector<Word> out_;
-  std::vector<ReplacedVariable> replaced_;
 };
 
 }  // namespace

@@ -157,6 +157,7 @@ TEST(ShellWords, AVariableGrows) {
 
 TEST(ShellWords, EvalReadsItsWordsAgain) {
   EXPECT_EQ(words("C=\"run --a '[1] + 2' --b 3 |& tee log\"\neval $C"), "eval run --a [1] + 2 --b 3 ; tee log ;");
+  EXPECT_NE(words("A='eval $A'\neval $A").find("eval"), std::string::npos);  // comes to an end
   EXPECT_EQ(words("A=4\nexport L='run --a'\nbash -c '$L $A'"), "export ; bash -c run --a 4 ;");
 }
 

@@ -1,0 +1,33 @@
+// core/config/launch/shell_variables.h -- what a script's variables hold, and what a branch made of them.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/config/launch/shell_text.h"
+
+namespace config::launch {
+
+class ShellVariables {
+ public:
+  struct Replaced {
+    std::string name;
+    Place first, then;
+  };
+
+  const PlacedText* find(const std::string& name) const;
+  void erase(const std::string& name) { values_.erase(name); }
+  /// NAME=value, and NAME+=value where it `adds`. `conditional`: in a branch that may be taken. What the value takes
+  /// over from the variable itself is as sure as it was.
+  void assign(const std::string& name, PlacedText value, bool adds, bool conditional, Place at);
+  /// Variables with options that a branch which may be taken sets to something else.
+  const std::vector<Replaced>& replaced() const { return replaced_; }
+
+ private:
+  std::map<std::string, PlacedText> values_;
+  std::vector<Replaced> replaced_;
+};
+
+}  // namespace config::launch
