@@ -39,6 +39,7 @@ class Fields {
   }
 
   std::string_view text(std::size_t i) const { return texts_[i]; }
+  bool has(std::size_t i) const { return i < count_; }
 
   template <class T>
   T positive(std::size_t i) const {
@@ -65,12 +66,12 @@ class Fields {
 };
 
 /// "lab/sweeps, TensorRT-LLM 1.0". The layout is aiconfigurator's, and so are rows that name no source.
-std::string source_of(const Fields& in, std::size_t version, bool named) {
-  const std::string_view source = named ? in.text(version + 1) : "ai-dynamo/aiconfigurator @ 095f58a51";
-  return std::string(source) + ", TensorRT-LLM " + std::string(in.text(version));
+std::string source_of(const Fields& in) {
+  const std::string_view source = in.has(9) ? in.text(9) : "ai-dynamo/aiconfigurator @ 095f58a51";
+  return std::string(source) + ", TensorRT-LLM " + std::string(in.text(8));
 }
 
-void read_matmul(const Fields& in, bool names_source, KernelTables& out) {
+void read_matmul(const Fields& in, KernelTables& out) {
   const std::string_view dtype = in.text(1), kernel = in.text(2);
   if (dtype == "fp8_block") return void(++out.left_out["matmuls with block scales: no price has them"]);
   if (dtype == "nvfp4") return void(++out.left_out["nvfp4 matmuls of the sweep: not the library that training calls"]);
@@ -82,7 +83,7 @@ void read_matmul(const Fields& in, bool names_source, KernelTables& out) {
   }
   row.holds_cast = dtype == "fp8";
   if (row.holds_cast) row.dtype = spec::Dtype::fp8;
-  out.rows.push_back({std::string(in.text(0)), out.source(source_of(in, 8, names_source)), row, time, false});
+  out.rows.push_back({std::string(in.text(0)), out.source(source_of(in)), row, time, false});
 }
 
 }  // namespace
@@ -92,9 +93,8 @@ void read_kernel_csv(const std::string& path, KernelTables& tables) {
   std::string line;
   lines.next(line);
   const std::string header = line;
-  const bool names_source = header.ends_with(kSource);
-  const std::string_view columns =
-      std::string_view(header).substr(0, header.size() - (names_source ? kSource.size() : 0));
+  std::string_view columns = header;
+  if (columns.ends_with(kSource)) columns.remove_suffix(kSource.size());
   if (columns != kMatmulHeader && columns != kAttentionHeader) {
     lines.fault(1, "header", base::quoted(header.substr(0, 80)) + " has other columns than are known",
                 "write " + std::string(kMatmulHeader) + " or " + std::string(kAttentionHeader));
@@ -102,7 +102,7 @@ void read_kernel_csv(const std::string& path, KernelTables& tables) {
   while (lines.next(line)) {
     const Fields in(lines, line, header);
     if (columns == kMatmulHeader) {
-      read_matmul(in, names_source, tables);
+      read_matmul(in, tables);
     } else {
       for (std::size_t i = 3; i < 8; ++i) in.positive<std::int64_t>(i);
       in.positive<double>(8);

@@ -190,8 +190,7 @@ class KernelRowReader {
     row.dtype = *dtype;
     row.accumulates = flag("accumulate");
     if (optional_text(shape_, "out_dtype") == "fp32") row.out = spec::Dtype::fp32;
-    const double flops = 2.0 * static_cast<double>(row.m * row.batch) * static_cast<double>(row.n * row.k);
-    keep(row, flops);
+    keep(row, row.flops());
   }
 
   /// Tokens M of each of ng experts, weights [N, K]: forward C[M,N], its input's gradient C[M,K], its weights' C[N,K].

@@ -26,6 +26,7 @@ struct MatmulRow {
   bool weight_gradient = false;  // A is stored [k, m], too; so it is where the result is added to
   bool holds_cast = false;       // the time holds the cast of A from 16 bits, too
 
+  double flops() const { return 2.0 * static_cast<double>(m * batch) * static_cast<double>(n * k); }
   /// Of a weight's gradient, added to C or not: k counts tokens, and is no row's length.
   bool over_tokens() const { return accumulates || weight_gradient; }
 };

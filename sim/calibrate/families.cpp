@@ -15,29 +15,21 @@ using What = Family::What;
 constexpr double kMostOfDataSheet = 1.5;
 constexpr const char* kTooFast = "kernels faster than 1.5 times what the data sheet of their GPU allows";
 
-bool too_fast(base::Flops work, base::FlopRate peak, base::Seconds time) {
-  return peak.si() > 0 && work / peak > time * kMostOfDataSheet;
-}
-
 struct Sorted {
   Family family;
   std::string why_not;  // empty: can be fitted
 };
 
-Sorted sort_in(const config::MatmulRow& row, base::Seconds time, const spec::Gpu& gpu) {
+Sorted sort_in(const config::MatmulRow& row, const spec::Gpu& gpu) {
   Sorted out{{row.grouped ? What::grouped : What::matmul, static_cast<int>(row.dtype)}, ""};
   if (!gpu.computes(row.dtype))
     out.why_not = "matmuls in a format that the data sheet has no peak of";
   else if (!row.grouped && std::min({row.m, row.n, row.k}) < kLeastSide)
     out.why_not = "matmuls with a side below 256";
-  else if (too_fast(base::Flops(2.0 * static_cast<double>(row.m) * static_cast<double>(row.n) *
-                                static_cast<double>(row.k) * static_cast<double>(row.batch)),
-                    gpu.peak_of(row.dtype), time))
-    out.why_not = kTooFast;
   return out;
 }
 
-Sorted sort_in(const config::AttentionRow& row, base::Seconds, const spec::Gpu& gpu) {
+Sorted sort_in(const config::AttentionRow& row, const spec::Gpu& gpu) {
   const bool narrow = spec::bytes_of(row.dtype) < 2;
   Sorted out{{narrow ? What::narrow_attention : What::attention, static_cast<int>(kernel_of(row, gpu))}, ""};
   if (std::max(row.q_len, row.kv_len) > kLongestFitted)
@@ -47,13 +39,20 @@ Sorted sort_in(const config::AttentionRow& row, base::Seconds, const spec::Gpu& 
   return out;
 }
 
-Sorted sort_in(const config::MemoryRow& row, base::Seconds time, const spec::Gpu& gpu) {
+Sorted sort_in(const config::MemoryRow& row, const spec::Gpu& gpu) {
   Sorted out{{What::memory, row.kind}, ""};
   if (static_cast<double>(row.bytes) < gpu.l2.si())
     out.why_not = "memory-bound kernels whose bytes fit into the L2 cache";
-  else if (base::Bytes(static_cast<double>(row.bytes)) / gpu.hbm > time * kMostOfDataSheet)
-    out.why_not = kTooFast;
   return out;
+}
+
+/// What the data sheet's rates leave a row at least; no time where it is not asked. REQUIRES: the GPU has the rate.
+base::Seconds least_time(const config::MatmulRow& row, const spec::Gpu& gpu) {
+  return base::Flops(row.flops()) / gpu.peak_of(row.dtype);
+}
+base::Seconds least_time(const config::AttentionRow&, const spec::Gpu&) { return {}; }
+base::Seconds least_time(const config::MemoryRow& row, const spec::Gpu& gpu) {
+  return base::Bytes(static_cast<double>(row.bytes)) / gpu.hbm;
 }
 
 }  // namespace
@@ -82,8 +81,14 @@ std::map<Family, FamilyRows> families_of(const config::KernelTables& tables, con
   const std::vector<std::string>& names = device.calibration.measured_as;
   for (const config::MeasuredKernel& row : tables.rows) {
     if (std::find(names.begin(), names.end(), row.gpu) == names.end()) continue;
-    const Sorted sorted =
-        std::visit([&](const auto& shape) { return sort_in(shape, row.time, device.gpu); }, row.shape);
+    const Sorted sorted = std::visit(
+        [&](const auto& shape) {
+          Sorted out = sort_in(shape, device.gpu);
+          if (out.why_not.empty() && least_time(shape, device.gpu) > row.time * kMostOfDataSheet)
+            out.why_not = kTooFast;
+          return out;
+        },
+        row.shape);
     const std::string& source = tables.sources[row.source];
     const std::string repository = source.substr(0, source.find(' '));
     base::Seconds& smallest = out[sorted.family].smallest.try_emplace(repository, row.time).first->second;

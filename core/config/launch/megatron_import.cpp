@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <string>
+#include <utility>
 
 #include "core/base/text.h"
 #include "core/config/launch/layer_pattern.h"
@@ -11,8 +12,6 @@
 
 namespace config::launch {
 namespace {
-
-constexpr const char* kBeside = " beside the arguments";
 
 /// Arguments as a run saves them: every one, by its variable. What is false or null was not given. Recipes hold them
 /// beside containers and environment variables: ARGS in Megatron-LM's examples/moe_recipes, MODEL_ARGS in
@@ -28,7 +27,7 @@ Settings options_of(const Value& tree) {
     std::vector<std::string> others;
     for (const auto& [name, value] : tree.entries)
       if (&value != arguments) others.push_back(name);
-    if (!others.empty()) out.set(kBeside, scalar(base::joined(others), tree.where));
+    if (!others.empty()) out.set(kNotes, list_of({base::joined(others) + ": beside the arguments, not read"}));
   }
   for (Setting& setting : flattened(*arguments).all()) {
     const std::size_t dot = setting.name.rfind('.');  // sections carry no meaning
@@ -256,11 +255,9 @@ void read_indexer_loss(Import& i) {
 
 /// Nothing of a script is run: a branch that may be taken is read, and the last word counts.
 void read_script(Import& i) {
-  if (const Value* programs = i.options.take(kOtherPrograms))
-    i.notes.push_back(base::joined(texts_of(*programs), ", ") + ": another program, not read");
-  if (const Value* replaced = i.options.take(kReplaced))
-    i.notes.push_back("options of " + base::joined(texts_of(*replaced), ", ") +
-                      ": under a condition of the script, taken as if it held");
+  if (const Value* notes = i.options.take(kNotes)) {
+    for (std::string& note : texts_of(*notes)) i.notes.push_back(std::move(note));
+  }
   const Value* options = i.options.take(kUnderCondition);
   if (!options) return;
   std::vector<std::string> told;
@@ -268,15 +265,12 @@ void read_script(Import& i) {
     const Value* value = i.options.find(option);
     if (value && !listed(i.table.no_effect, option)) told.push_back(option + ' ' + text_of(*value));
   }
-  if (!told.empty())
-    i.notes.push_back(base::joined(told, ", ") + ": under a condition of the script, taken as if it held");
+  if (!told.empty()) i.notes.push_back(base::joined(told) + kAsIfItHeld);
 }
 
 }  // namespace
 
 void read_megatron(Import& i) {
-  if (const Value* others = i.options.take(kBeside))
-    i.notes.push_back(others->text + ": beside the arguments, not read");
   read_script(i);
   // Of saved arguments: what a flag would not have said.
   std::erase_if(i.options.all(), [](const Setting& s) { return s.value.text == "false" || s.value.text == "None"; });

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/text.h"
 #include "core/config/launch/shell_words.h"
 
 namespace config::launch {
@@ -125,12 +126,13 @@ Settings options_of(const ShellScript& script) {
     if (word.conditional || std::ranges::any_of(values, &ShellWord::conditional)) conditional.push_back(name);
   }
   if (!conditional.empty()) out.set(kUnderCondition, list_of(conditional));
-  if (!beside.empty()) out.set(kOtherPrograms, list_of(beside));
-  std::vector<std::string> replaced;
+  std::vector<std::string> notes, replaced;
+  if (!beside.empty()) notes.push_back(base::joined(beside) + ": another program, not read");
   for (const ReplacedVariable& one : script.replaced)
     replaced.push_back(one.name + " of line " + std::to_string(one.first.line) + " (set again in line " +
                        std::to_string(one.then.line) + ")");
-  if (!replaced.empty()) out.set(kReplaced, list_of(replaced));
+  if (!replaced.empty()) notes.push_back("options of " + base::joined(replaced) + kAsIfItHeld);
+  if (!notes.empty()) out.set(kNotes, list_of(notes));
   return out;
 }
 

@@ -10,9 +10,9 @@ namespace config::launch {
 
 /// Beside the options: a list of those that stand inside of an if or a case, or are made of variables set there.
 inline constexpr const char* kUnderCondition = " under a condition";
-/// A list of programs whose options were put aside, and one of variables with options that a branch replaces.
-inline constexpr const char* kOtherPrograms = " other programs";
-inline constexpr const char* kReplaced = " replaced";
+/// Beside the options: a list of what is to be told of the file.
+inline constexpr const char* kNotes = " notes";
+inline constexpr const char* kAsIfItHeld = ": under a condition of the script, taken as if it held";
 
 /// "--tensor_model" as "tensor-model".
 std::string dashed(std::string name);

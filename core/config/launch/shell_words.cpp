@@ -55,11 +55,7 @@ class Lexer {
   char peek(std::size_t ahead = 0) const {
     return pos_ + ahead < text_.letters.size() ? text_.letters[pos_ + ahead] : '\0';
   }
-  char next() {
-    const char c = text_.letters[pos_++];
-    if (c != '\n') line_ += c;
-    return c;
-  }
+  char next() { return text_.letters[pos_++]; }
   /// Of the letter that comes; behind the last one, of that.
   Place place() const {
     if (text_.places.empty()) return {};
@@ -111,7 +107,7 @@ class Lexer {
 
   /// Here-documents that the line before began. One that is no script is data.
   void documents() {
-    const std::string line = std::exchange(line_, "");
+    const std::string_view line = std::string_view(text_.letters).substr(line_, pos_ - line_);
     const bool runs = std::ranges::any_of(kRuns, [&](std::string_view word) { return line.find(word) != line.npos; });
     for (const std::string& end : std::exchange(documents_, {})) {
       std::string now;
@@ -122,6 +118,7 @@ class Lexer {
         if (more()) next();
       }
     }
+    line_ = pos_;
   }
 
   /// NAME=( begins an array, whose words are words like others. What nothing opens ends a pattern of case.
@@ -360,7 +357,7 @@ class Lexer {
   bool begins_document_ = false;
   bool evaluates_ = false;              // the command is eval
   PlacedText evaluated_;                // by it
-  std::string line_;                    // as far as it is read
+  std::size_t line_ = 0;                // where it begins
   std::vector<std::string> documents_;  // what ends those that this line begins
   PlacedText word_;
   Place begin_;  // of the word
