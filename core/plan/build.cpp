@@ -221,6 +221,12 @@ Role StageBuilder::build() {
   return role;
 }
 
+/// Replicas that serve wait for no other ones, but where they share experts.
+int waiting_of(const Context& c) {
+  const int place = std::max(c.axes[Axis::tp].size * c.job.strategy.cp, c.axes[Axis::etp].size * c.axes[Axis::ep].size);
+  return (c.serves ? place : c.axes.ranks) * c.pp;
+}
+
 }  // namespace
 
 Plan build(const spec::Job& job, int rounds) {
@@ -233,6 +239,7 @@ Plan build(const spec::Job& job, int rounds) {
   plan.axes = context.axes;
   Pool pool(plan);
   plan.rolling = context.rolling;
+  plan.waiting = waiting_of(context);
   plan.stages_over_fabric = context.stage_transfer.crosses_domain;
   std::vector<std::vector<Chunk>> chunks;
   std::vector<std::vector<Slot>> slots(context.pp);

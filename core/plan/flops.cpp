@@ -242,15 +242,16 @@ double serving_flops(const spec::Job& job) {
 double routed_beyond_even(const spec::Job& job, double factor) {
   const spec::Model& m = job.model;
   const double visited = static_cast<double>(m.expert_width() * m.moe->top_k * m.moe->ffn) * (m.gated_mlp ? 3 : 2);
-  const double layers = layers_of_experts(m) + modules_with(m, &spec::LayerParts::has_experts),
-               s = static_cast<double>(job.training.sequence);
-  return 3 * static_cast<double>(job.training.global_batch) * layers * 2 * s * visited * (factor - 1);
+  const bool serves = job.training.serves();  // without the further modules
+  const double layers = layers_of_experts(m) + (serves ? 0 : modules_with(m, &spec::LayerParts::has_experts));
+  const double s = job.training.mode == spec::Mode::decode ? 1 : static_cast<double>(job.training.sequence);
+  const double passes = serves ? 1 : job.strategy.lora ? 2 : 3;  // frozen weights have no gradient
+  return passes * static_cast<double>(job.training.global_batch) * layers * 2 * s * visited * (factor - 1);
 }
 
 /// What each expert computes over an even share of the tokens; 1 where it takes all.
 double room_of_experts(const spec::Job& job) {
-  const bool limited = job.model.moe && !job.training.serves() && !job.strategy.lora;
-  const double room = limited ? job.strategy.moe_capacity_factor.value_or(1) : 1;
+  const double room = job.model.moe ? job.strategy.moe_capacity_factor.value_or(1) : 1;
   return job.strategy.pads_experts() ? room : std::min(room, 1.0);
 }
 
@@ -280,23 +281,31 @@ double indexer_flops(const spec::Job& job) {
 
 }  // namespace
 
-double model_flops(const spec::Job& job) {
-  const ForwardFlops one = forward_flops(job.model, job.training.sequence, spec::document_length(job.training));
-  if (job.model.is_list()) {
-    return 6 * static_cast<double>(job.training.global_batch) * spec::totals(job.model.list).multiply_adds;
-  }
+namespace {
+
+/// Of all tokens at all experts that they choose.
+double even_flops(const spec::Job& job) {
   if (job.training.serves()) return serving_flops(job);
+  const ForwardFlops one = forward_flops(job.model, job.training.sequence, spec::document_length(job.training));
   const double batch = static_cast<double>(job.training.global_batch);
   if (job.strategy.lora) {  // frozen weights have no gradient; the adapters' own work is left out
     return batch * (job.model.layers * (2 * one.linear + 3 * one.attention) + 2 * one.head +
                     job.model.mtp * (2 * multi_token_linear(job) + 3 * multi_token_attention(job, one) + 2 * one.head));
   }
-  const double all =
-      indexer_flops(job) + 3 * batch *
-                               (job.model.layers * (one.linear + one.attention) + one.head +
-                                job.model.mtp * (multi_token_linear(job) + multi_token_attention(job, one) + one.head));
+  return indexer_flops(job) +
+         3 * batch *
+             (job.model.layers * (one.linear + one.attention) + one.head +
+              job.model.mtp * (multi_token_linear(job) + multi_token_attention(job, one) + one.head));
+}
+
+}  // namespace
+
+double model_flops(const spec::Job& job) {
+  if (job.model.is_list()) {
+    return 6 * static_cast<double>(job.training.global_batch) * spec::totals(job.model.list).multiply_adds;
+  }
   const double room = room_of_experts(job);
-  return room < 1 ? all + routed_beyond_even(job, room) : all;
+  return even_flops(job) + (room < 1 ? routed_beyond_even(job, room) : 0);
 }
 
 namespace {
@@ -347,8 +356,10 @@ double again_by_modules(const spec::Job& job, const ForwardFlops& layer) {
 }  // namespace
 
 double hardware_flops(const spec::Job& job) {
+  if (job.model.is_list()) return model_flops(job);
+  const double room = room_of_experts(job), padded = room > 1 ? routed_beyond_even(job, room) : 0;
+  if (job.training.serves()) return model_flops(job) + padded;
   const ForwardFlops one = forward_flops(job.model, job.training.sequence, spec::document_length(job.training));
-  if (job.training.serves() || job.model.is_list()) return model_flops(job);
   const double batch = static_cast<double>(job.training.global_batch);
   double again = 0;
   switch (job.strategy.recompute.kind) {
@@ -357,7 +368,6 @@ double hardware_flops(const spec::Job& job) {
     case spec::Recompute::Kind::selective_ops: again = again_by_selective_ops(job, one.attention); break;
     case spec::Recompute::Kind::none: break;
   }
-  const double room = room_of_experts(job), padded = room > 1 ? routed_beyond_even(job, room) : 0;
   return model_flops(job) + padded + batch * again;
 }
 

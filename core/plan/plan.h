@@ -151,6 +151,7 @@ struct Plan {
   double model_flops = 0;           // of one step, all ranks (plan/flops.h)
   double hardware_flops = 0;        // the same with what is computed again
   double tokens = 0;                // of one step
+  int waiting = 1;                  // GPUs that wait for one another, directly or not, within a step
   std::int64_t operators() const;   // issued in one step by all roles
 };
 

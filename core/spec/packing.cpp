@@ -10,7 +10,7 @@
 namespace spec {
 
 std::int64_t document_length(const Training& t) {
-  if (!t.packing) return 0;
+  if (!t.packing || t.serves()) return 0;
   double tokens = 0, squares = 0;
   for (const std::int64_t length : t.packing->lengths) {
     tokens += static_cast<double>(length);

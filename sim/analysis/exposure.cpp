@@ -20,7 +20,7 @@ std::vector<Family> families(const spec::Job& job, const plan::Plan& plan, const
   for (const int kind : plan::kinds_of(plan, role, job.cluster)) {
     const spec::Cluster cluster = job.cluster.of_kind(kind);
     const Paths paths(cluster);
-    const Device device = slowest_of(cluster.node, plan.axes.ranks * plan.pp);
+    const Device device = slowest_of(cluster.node, plan.waiting);
     for (std::size_t w = 0; w < out.size(); ++w) {
       Family family = family_of(plan.works[w], paths, device, job.uncertainty, job.network.algorithm);
       if (out[w].name.empty() || family.time > out[w].time) out[w] = std::move(family);

@@ -38,7 +38,7 @@ base::Seconds price_of(const plan::Work& work, Network& network, const Device& d
 Prices price_all(const plan::Plan& plan, const spec::Cluster& cluster, const spec::Network& how,
                  const spec::Outages& outages, std::vector<Crossing>* crossings) {
   const std::unique_ptr<Network> network = make_network(cluster, how, outages);
-  const Device device = slowest_of(cluster.node, plan.axes.ranks * plan.pp);
+  const Device device = slowest_of(cluster.node, plan.waiting);
   std::vector<base::Seconds> out;
   out.reserve(plan.works.size());
   for (const plan::Work& work : plan.works) {

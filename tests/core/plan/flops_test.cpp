@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/spec/packing.h"
 #include "tests/core/plan/walk.h"
 
 namespace {
@@ -175,6 +176,34 @@ TEST(Flops, RoomAtTheExpertsDropsTokensOrIsMultipliedEmpty) {
   EXPECT_DOUBLE_EQ(plan::hardware_flops(job), even);
   job.strategy.moe_capacity_factor = 0.25;
   EXPECT_DOUBLE_EQ(plan::hardware_flops(job), even - 0.75 * routed);
+  // Frozen weights have no gradient, and what serves has no backward: 2 passes and 1 of the 3.
+  const auto dropped = [&] {
+    spec::Job all = job;
+    all.strategy.moe_capacity_factor = {};
+    return plan::model_flops(all) - plan::model_flops(job);
+  };
+  job.training.mode = spec::Mode::prefill;
+  EXPECT_DOUBLE_EQ(dropped(), 0.75 * routed / 3);
+  job.training.mode = spec::Mode::decode;  // one token of the 16
+  EXPECT_DOUBLE_EQ(dropped(), 0.75 * routed / 3 / 16);
+  job.training.mode = spec::Mode::train;
+  job.strategy.lora.emplace();
+  EXPECT_DOUBLE_EQ(dropped(), 0.75 * routed * 2 / 3);
+}
+
+TEST(Flops, DocumentsOfAPackedSequenceAreTheTrainings) {
+  spec::Job job = toy::job({});
+  job.training.packing.emplace().lengths = {16};
+  const double packed = plan::model_flops(job);
+  job.training.packing.reset();
+  EXPECT_LT(packed, plan::model_flops(job));
+  job.training.mode = spec::Mode::prefill;
+  const double served = plan::model_flops(job);
+  const std::size_t works = plan::build(job).works.size();
+  job.training.packing.emplace().lengths = {16};
+  EXPECT_EQ(plan::model_flops(job), served);
+  EXPECT_EQ(plan::build(job).works.size(), works);
+  EXPECT_EQ(spec::document_length(job.training), 0);
 }
 
 TEST(Flops, OfAllWorksInThePlanAreTheFormulaForUnfusedAttentionWithoutMask) {
