@@ -63,7 +63,7 @@ config::Value opened(const Arguments& args) {
     if (is_open) {
       throw base::InputError({{"PLAN", "'" + word + "' is one plan too many", "name one plan file", {}}});
     }
-    tree = config::load(word);
+    tree = config::load(word == "-" ? "/dev/stdin" : word);
     is_open = true;
   }
   return tree;

@@ -2,7 +2,9 @@
 #include "core/config/candidate_reader.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -148,6 +150,13 @@ void add_faults(const std::vector<base::Fault>& found, const std::string& path, 
   }
 }
 
+Value named(const std::string& name) {
+  Value out;
+  out.kind = Value::Kind::scalar;
+  out.text = name;
+  return out;
+}
+
 /// "gh200-96gb" of "gh200-96gb (changed)": a limit of power is no other product.
 std::string as_sold(std::string name) {
   constexpr std::string_view kChanged = " (changed)";
@@ -155,22 +164,35 @@ std::string as_sold(std::string name) {
   return name;
 }
 
-/// The entry's own figure, else the list's of the node, else that of its GPU.
+/// What a rent may go by, the nearest first: the node, the catalogue's that it was changed from where its GPUs are the
+/// same, its GPU.
+std::vector<std::string> rented_as(const spec::Node& node, const Catalogue& catalogue) {
+  std::vector<std::string> out{node.name};
+  const std::string sold = as_sold(node.name), gpu = as_sold(node.gpu.name);
+  const std::vector<std::string> nodes = catalogue.names(Catalogue::Kind::node);
+  Faults none;  // the catalogue's own are sound
+  if (sold != node.name && std::find(nodes.begin(), nodes.end(), sold) != nodes.end() &&
+      catalogue.node(named(sold), "node", none).gpu.name == gpu) {
+    out.push_back(sold);
+  }
+  out.push_back(gpu);
+  return out;
+}
+
+/// The entry's own figure, else the user's for one of `names`, else the catalogue's.
 template <class T>
-void look_up(const std::map<std::string, spec::Figure<T>>& list, const spec::Node& node, const std::string& path,
-             std::string& whose, std::optional<spec::Figure<T>>& out) {
-  if (out) {
-    whose = path;
-    return;
+void look_up(const std::map<std::string, spec::Figure<T>>& list, const std::vector<std::string>& names,
+             const std::function<bool(const std::string&)>& is_own, const std::string& path, std::string& whose,
+             std::optional<spec::Figure<T>>& out) {
+  whose = out ? path : names.front();
+  for (const bool own : {true, false}) {
+    for (const std::string& name : names) {
+      const auto at = list.find(name);
+      if (out || at == list.end() || is_own(name) != own) continue;
+      whose = name;
+      out = at->second;
+    }
   }
-  for (const std::string& name : {node.name, as_sold(node.gpu.name)}) {
-    const auto at = list.find(name);
-    if (at == list.end()) continue;
-    whose = name;
-    out = at->second;
-    return;
-  }
-  whose = node.name;
 }
 
 /// How a key of the entry is written: in its map, or beside the words of a command line, which have no room for it.
@@ -179,12 +201,16 @@ std::string setting(const Entry& entry, const std::string& key, const std::strin
   return "--set '" + entry.path + '.' + key + '=' + value + "'";
 }
 
-void add_prices(const Entry& entry, const PriceList& prices, spec::Candidate& candidate, Faults& faults) {
+void add_prices(const Entry& entry, const PriceList& prices, const Catalogue& catalogue, spec::Candidate& candidate,
+                Faults& faults) {
   const spec::Node& node = candidate.job.cluster.node;
   candidate.rent = entry.rent;
   candidate.price = entry.price;
-  look_up(prices.rent, node, entry.path, candidate.rent_of, candidate.rent);
-  look_up(prices.buy, node, entry.path, candidate.price_of, candidate.price);
+  const auto own = [&](const char* list) {
+    return [&prices, list](const std::string& name) { return prices.is_own(list, name); };
+  };
+  look_up(prices.rent, rented_as(node, catalogue), own("rent"), entry.path, candidate.rent_of, candidate.rent);
+  look_up(prices.buy, {node.name}, own("buy"), entry.path, candidate.price_of, candidate.price);
   if (!candidate.rent && entry.terms != Terms::buy) {
     add_faults({{"cluster.rent", "nothing says what an hour of " + base::quoted(as_sold(node.gpu.name)) + " costs",
                  "write " + setting(entry, "rent", "$2.50/h") + ", or rent: {" + as_sold(node.gpu.name) +
@@ -200,7 +226,9 @@ void add_prices(const Entry& entry, const PriceList& prices, spec::Candidate& ca
   }
   if (!(node.power.si() > 0) && entry.terms != Terms::rent) {
     add_faults({{"cluster.node.power", "is unknown, and who buys pays for electricity",
-                 "write node: {base: " + node.name + ", power: 10kW}", entry.where}},
+                 entry.node->kind == Value::Kind::map ? "write power: 10kW in its map"
+                                                      : "write node: {base: " + entry.node->text + ", power: 10kW}",
+                 entry.where}},
                entry.path, faults);
   }
 }
@@ -218,6 +246,25 @@ void add_terms(const Entry& entry, spec::Candidate candidate, std::vector<spec::
   out.push_back(std::move(candidate));
 }
 
+/// Candidates of one name that are not the same are told apart by their spares, else by their entries.
+void name_apart(std::vector<spec::Candidate>& candidates, const std::vector<std::string>& paths) {
+  const auto tell = [&](const auto& trait_of, const auto& words_of) {
+    std::map<std::string, std::set<int>> traits;
+    for (const spec::Candidate& one : candidates) traits[one.name].insert(trait_of(one));
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      const std::string name = candidates[i].name;
+      if (traits[name].size() > 1) candidates[i].name += words_of(i);
+    }
+  };
+  tell([](const spec::Candidate& one) { return one.spares.value_or(-1); },
+       [&](std::size_t i) -> std::string {
+         const std::optional<int>& spares = candidates[i].spares;
+         if (!spares) return ", as many spares as pay";
+         return ", " + std::to_string(*spares) + (*spares == 1 ? " spare" : " spares");
+       });
+  tell([](const spec::Candidate& one) { return one.cluster; }, [&](std::size_t i) { return " of " + paths[i]; });
+}
+
 }  // namespace
 
 std::vector<spec::Candidate> read_candidates(const Value& list, const Value& job,
@@ -231,6 +278,7 @@ std::vector<spec::Candidate> read_candidates(const Value& list, const Value& job
     return out;
   }
   ClusterNumbers clusters;
+  std::vector<std::string> paths;  // of their entries
   for (std::size_t i = 0; i < list.items.size(); ++i) {
     const Entry entry = read_entry(list.items[i], "candidates[" + std::to_string(i) + "]", faults);
     if (entry.node == nullptr) continue;
@@ -255,11 +303,13 @@ std::vector<spec::Candidate> read_candidates(const Value& list, const Value& job
         candidate.spares = entry.spares;
         candidate.name = spec::nodes_text(candidate.job.cluster);
         if (fabric != nullptr && nodes > 1) candidate.name += ", " + candidate.job.cluster.fabric.name;
-        add_prices(entry, prices, candidate, faults);
+        add_prices(entry, prices, catalogue, candidate, faults);
         add_terms(entry, candidate, out);
+        paths.resize(out.size(), entry.path);
       }
     }
   }
+  name_apart(out, paths);
   return out;
 }
 

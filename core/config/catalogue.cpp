@@ -338,6 +338,7 @@ spec::Node Catalogue::node(const Value& at, std::string_view field, Faults& faul
     return node;
   }
   node.gpu = gpu(*gpu_at, path + ".gpu", faults);
+  if (node.name.empty()) node.name = "node of " + std::to_string(node.gpus) + ' ' + node.gpu.name;
   const std::string curves = node.gpu.calibration.empty() ? usual_calibration(node.gpu) : node.gpu.calibration;
   if (!node.gpu.calibration.empty() || !Catalogue::path(Kind::calibration, curves).empty()) {
     const Value* named = gpu_at->find("calibration");

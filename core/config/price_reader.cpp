@@ -25,7 +25,30 @@ Value opened(const Value& at, const std::string& path, Faults& faults) {
   return {};
 }
 
+/// What a user says: a file's entries, and those that stand in a map, which are laid over the file that its `base`
+/// names.
+struct Layer {
+  Value tree;
+  std::string path;
+};
+std::vector<Layer> layers(const Value& own, const std::string& key, Faults& faults) {
+  if (own.kind == Value::Kind::scalar) return {{opened(own, key, faults), ""}};
+  std::vector<Layer> out;
+  Value rest = own;
+  if (const Value* base = own.find("base")) {
+    if (base->kind == Value::Kind::scalar) {
+      out.push_back({opened(*base, key + ".base", faults), ""});
+    } else {
+      faults.push_back({key + ".base", "is not the path of a file", "write base: my-" + key + ".yaml", base->where});
+    }
+    std::erase_if(rest.entries, [](const auto& entry) { return entry.first == "base"; });
+  }
+  out.push_back({std::move(rest), key});
+  return out;
+}
+
 void read_rents(const Value& list, const std::string& path, PriceList& out, Faults& faults) {
+  const MapReader told(list, path, faults, "rent: {h100-sxm: $2.50/h}");  // if it is none
   for (const auto& [name, value] : list.entries) {
     if (name == "source") continue;
     read_figure(value, path + '.' + name, base::parse_time_price, base::usd_per_hour(0.001), base::usd_per_hour(1e6),
@@ -34,6 +57,7 @@ void read_rents(const Value& list, const std::string& path, PriceList& out, Faul
 }
 
 void read_purchases(const Value& list, const std::string& path, PriceList& out, Faults& faults) {
+  const MapReader told(list, path, faults, "buy: {dgx-h100: $300k}");
   for (const auto& [name, value] : list.entries) {
     if (name == "source") continue;
     read_figure(value, path + '.' + name, base::parse_money, base::usd(1), base::usd(1e12),
@@ -65,7 +89,8 @@ void note_own(const Value& tree, const std::string& path, const char* list, std:
   const Value* prices = tree.kind == Value::Kind::map ? tree.find(list) : nullptr;
   if (prices == nullptr) return;
   for (const auto& [name, value] : prices->entries) {
-    if (name != "source") out.push_back({(path.empty() ? "" : path + '.') + list + '.' + name, name, value.key_where});
+    if (name == "source") continue;
+    out.push_back({(path.empty() ? "" : path + '.') + list + '.' + name, name, list, value.key_where});
   }
 }
 
@@ -101,31 +126,44 @@ void lay_over(spec::Failures& out, const Value& tree, const std::string& path, s
 
 }  // namespace
 
+bool PriceList::is_own(std::string_view list, std::string_view name) const {
+  return std::any_of(own.begin(), own.end(), [&](const OwnPrice& p) { return p.list == list && p.of == name; });
+}
+
 PriceList read_prices(const Value* own, const Catalogue& catalogue, Faults& faults) {
   PriceList out;
   lay_over(out, load(catalogue.root() + "/topologies/prices.yaml"), "", faults);
   if (own != nullptr) {
-    const Value tree = opened(*own, "prices", faults);
-    const std::string path = own->kind == Value::Kind::scalar ? "" : "prices";
-    lay_over(out, tree, path, faults);
-    for (const char* list : {"rent", "buy"}) note_own(tree, path, list, out.own);
+    for (const auto& [tree, path] : layers(*own, "prices", faults)) {
+      lay_over(out, tree, path, faults);
+      for (const char* list : {"rent", "buy"}) note_own(tree, path, list, out.own);
+    }
   }
   return out;
 }
 
 void refuse_strangers(const PriceList& prices, const std::vector<spec::Candidate>& candidates,
                       const Catalogue& catalogue, Faults& faults) {
-  std::vector<std::string> known = catalogue.names(Catalogue::Kind::gpu);
-  for (const std::string& name : catalogue.names(Catalogue::Kind::node)) known.push_back(name);
-  std::vector<std::string> here;
+  const auto has = [](const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  const std::vector<std::string> gpus = catalogue.names(Catalogue::Kind::gpu);
+  std::vector<std::string> known = gpus, nodes = catalogue.names(Catalogue::Kind::node), here;
   for (const spec::Candidate& candidate : candidates) {
-    for (const std::string& name : {candidate.job.cluster.node.gpu.name, candidate.job.cluster.node.name}) {
-      if (std::find(here.begin(), here.end(), name) == here.end()) here.push_back(name);
+    const spec::Node& node = candidate.job.cluster.node;
+    for (const std::string& name : {node.gpu.name, node.name}) {
+      if (!has(here, name)) here.push_back(name);
     }
+    nodes.push_back(node.name);
   }
+  known.insert(known.end(), nodes.begin(), nodes.end());
   known.insert(known.end(), here.begin(), here.end());
   for (const OwnPrice& price : prices.own) {
-    if (std::find(known.begin(), known.end(), price.of) != known.end()) continue;
+    if (price.list == "buy" && has(gpus, price.of) && !has(nodes, price.of)) {
+      faults.push_back({price.path, base::quoted(price.of) + " is a GPU, and what is bought are nodes",
+                        "write the name of a node, such as dgx-h100, and what it costs with its GPUs", price.where});
+    }
+    if (has(known, price.of)) continue;
     const std::string of_the_plan = base::did_you_mean(price.of, here);
     faults.push_back(
         {price.path, "no GPU, node or candidate is called " + base::quoted(price.of),
@@ -140,8 +178,7 @@ void read_failures(const Value* own, const Value* checkpoint, const Catalogue& c
                    spec::Checkpointing& out, Faults& faults) {
   lay_over(failures, load(catalogue.root() + "/topologies/failures.yaml"), "", out, faults);
   if (own != nullptr) {
-    const Value tree = opened(*own, "failures", faults);
-    lay_over(failures, tree, own->kind == Value::Kind::scalar ? "" : "failures", out, faults);
+    for (const auto& [tree, path] : layers(*own, "failures", faults)) lay_over(failures, tree, path, out, faults);
   }
   if (checkpoint == nullptr) return;
   MapReader map(*checkpoint, "checkpoint", faults, "checkpoint: {bandwidth: 1GB/s, async: true}");

@@ -14,7 +14,7 @@ namespace config {
 
 /// A price of the user's own.
 struct OwnPrice {
-  std::string path, of;  // "prices.rent.h100-sxm", "h100-sxm"
+  std::string path, of, list;  // "prices.rent.h100-sxm", "h100-sxm", "rent"
   base::Where where;
 };
 
@@ -23,9 +23,11 @@ struct PriceList {
   std::map<std::string, spec::Figure<base::Money>> buy;       // of one node, by its name
   spec::Ownership ownership;
   std::vector<OwnPrice> own;
+  bool is_own(std::string_view list, std::string_view name) const;
 };
 
-/// `own`: a map, the path of a file, or null. Faults are noted with their places.
+/// `own`: a map, laid over the file that its `base` names, the path of a file, or null. Faults are noted with their
+/// places.
 PriceList read_prices(const Value* own, const Catalogue&, Faults&);
 
 /// A fault for each price of the user's own that is of no GPU or node of the catalogue and of no candidate.

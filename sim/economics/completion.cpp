@@ -102,16 +102,16 @@ Completion completion(const RunModel& model, base::Seconds work, const result::P
 
 int best_spares(RunModel model, int nodes, base::Seconds work, const Runs& runs) {
   if (model.hardware <= 0 || model.repair.si() <= 0) return 0;
-  constexpr int enough = 1000;
+  constexpr int enough = 1000, patience = 4;  // simulated costs are not smooth
   const auto cost = [&](int spares) {
     model.spares = spares;
     return mean_time(model, work, runs) * (nodes + spares);
   };
   int best = 0;
   base::Seconds least = cost(0);
-  for (int spares = 1; spares <= enough; ++spares) {
+  for (int spares = 1; spares <= std::min(enough, best + patience); ++spares) {
     const base::Seconds next = cost(spares);
-    if (!(next < least)) break;
+    if (!(next < least)) continue;
     least = next;
     best = spares;
   }

@@ -35,8 +35,7 @@ struct Completion {
 /// Fills in what `goodput` says of the runs.
 Completion completion(const RunModel&, base::Seconds work, const result::Prediction&, const Runs&, result::Goodput&);
 
-/// As many spare nodes as make `nodes` of them and the spares cheapest, paid by the time: the last that pays for
-/// itself.
+/// As many spare nodes as make `nodes` of them and the spares cheapest, paid by the time.
 int best_spares(RunModel, int nodes, base::Seconds work, const Runs&);
 
 }  // namespace sim

@@ -20,13 +20,18 @@
 namespace sim {
 namespace {
 
-constexpr int kRunsForSpares = 200;
-
 struct BestStrategy {
   std::vector<result::SearchRow> ties;  // the first, and what is within the error of it; none: none fits, or stopped
   std::optional<result::SearchRow> nearest;  // of what does not fit
   std::vector<std::string> given;            // keys that the search did not choose
   std::vector<base::Fault> faults;           // no strategy is sound
+};
+
+/// A strategy of a candidate with a number of spares.
+struct Trial {
+  result::PurchaseRow row;
+  PricedOffer offer;
+  bool other_spares = false;  // than make it cheapest
 };
 
 /// Of those that are possible, the surest, of equals the cheapest; the first where none is.
@@ -69,6 +74,7 @@ class Planner {
   bool stopped() const { return options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed); }
   void search_clusters();
   void add_row(const spec::Candidate&);
+  void add_trials(const spec::Candidate&, const result::SearchRow&, const Trial& empty, std::vector<Trial>& out);
   void add_strategy(const spec::Candidate&, const result::SearchRow&, result::PurchaseRow&, PricedOffer&);
   void add_run(const spec::Candidate&, const spec::Job&, result::PurchaseRow&);
   void refuse_beyond_life(result::PurchaseRow& row);
@@ -122,16 +128,18 @@ void Planner::add_row(const spec::Candidate& c) {
     row.refused = best.faults.front().field + ": " + best.faults.front().what;
   } else if (!best.ties.empty()) {
     // What is within the error of the fastest may be the surer: the choice is the plan's own.
-    std::vector<result::PurchaseRow> rows(best.ties.size(), row);
-    std::vector<PricedOffer> priced(best.ties.size(), offer);
+    std::vector<Trial> trials;
+    for (const result::SearchRow& tie : best.ties) add_trials(c, tie, {row, offer}, trials);
     std::vector<Offer> offers;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      add_strategy(c, best.ties[i], rows[i], priced[i]);
-      offers.push_back(priced[i].offer);
+    for (const Trial& trial : trials) offers.push_back(trial.offer.offer);
+    std::optional<std::size_t> first = choose(offers, wishes_);
+    if (!first) {
+      for (std::size_t i = 0; i < trials.size(); ++i) offers[i].possible &= !trials[i].other_spares;
+      first = soonest(offers);
     }
-    const std::size_t chosen = choose(offers, wishes_).value_or(soonest(offers));
-    row = std::move(rows[chosen]);
-    offer = std::move(priced[chosen]);
+    Trial& chosen = trials[*first];
+    row = std::move(chosen.row);
+    offer = std::move(chosen.offer);
   } else if (best.nearest) {
     row.strategy = best.nearest->strategy;
     row.prediction = best.nearest->prediction;
@@ -142,6 +150,27 @@ void Planner::add_row(const spec::Candidate& c) {
   }
   offers_.push_back(std::move(offer));
   out_.rows.push_back(std::move(row));
+}
+
+/// With the spares that make it cheapest; where it breaks a wish so, with fewer, which are less to buy, and with more,
+/// which end it sooner.
+void Planner::add_trials(const spec::Candidate& c, const result::SearchRow& found, const Trial& empty,
+                         std::vector<Trial>& out) {
+  constexpr int kMore = 4;
+  const auto add = [&](const spec::Candidate& with) {
+    Trial& trial = out.emplace_back(empty);
+    add_strategy(with, found, trial.row, trial.offer);
+  };
+  add(c);
+  if (c.spares || !out.back().row.refused.empty() || choose({out.back().offer.offer}, wishes_)) return;
+  const int best = out.back().row.spares;
+  spec::Candidate with = c;
+  for (int spares = 0; spares <= best + kMore; ++spares) {
+    if (spares == best) continue;
+    with.spares = spares;
+    add(with);
+    out.back().other_spares = true;
+  }
 }
 
 void Planner::add_strategy(const spec::Candidate& c, const result::SearchRow& found, result::PurchaseRow& row,
@@ -176,8 +205,7 @@ void Planner::add_run(const spec::Candidate& c, const spec::Job& job, result::Pu
     return;
   }
   const Runs runs{p_.runs, p_.seed, options_.threads};
-  if (!c.spares)
-    model.spares = best_spares(model, row.nodes, work, {std::min(p_.runs, kRunsForSpares), p_.seed, options_.threads});
+  if (!c.spares) model.spares = best_spares(model, row.nodes, work, runs);
   row.spares = model.spares;
   result::Goodput& g = row.goodput;
   g.mtbf_s = 1 / model.failures.si();

@@ -2,6 +2,10 @@
 #include "core/config/purchase_reader.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
 
 #include "core/config/candidate_reader.h"
 #include "core/spec/parameters.h"
@@ -153,6 +157,57 @@ TEST(PurchaseReader, ANodesOwnRentGoesBeforeItsGpus) {
   EXPECT_EQ(p.candidates[0].rent->value, usd_per_hour(6.88));
 }
 
+TEST(PurchaseReader, AChangedNodeIsRentedAsTheOneItWas) {
+  // Of p5, $6.88 a GPU; with other GPUs it is another product, and goes by these.
+  const auto of = [](const std::string& node) {
+    const spec::Purchase p = purchase_of(kModel + "candidates: [{node: " + node + ", nodes: 2}]\n");
+    return p.candidates[0].rent_of;
+  };
+  EXPECT_EQ(of("{base: p5, power: 9kW}"), "p5");
+  EXPECT_EQ(of("{base: p5, gpu: {power: 500W}}"), "p5");
+  EXPECT_EQ(of("{base: p5, gpu: h200-sxm}"), "h200-sxm");
+}
+
+TEST(PurchaseReader, TheUsersPriceOfAGpuGoesBeforeTheCataloguesOfANode) {
+  const auto rent_with = [](const std::string& rents) {
+    return purchase_of(kModel + "prices: {rent: " + rents + "}\ncandidates: [{node: p5, nodes: 2}]\n")
+        .candidates[0]
+        .rent->value;
+  };
+  EXPECT_EQ(rent_with("{h100-sxm: $2/h}"), usd_per_hour(2));
+  EXPECT_EQ(rent_with("{h100-sxm: $2/h, p5: $5/h}"), usd_per_hour(5));
+}
+
+TEST(PurchaseReader, CandidatesOfOneNameAreToldApart) {
+  const spec::Purchase p = purchase_of(kModel +
+                                       "candidates: [{node: dgx-h100, nodes: 4, spares: 0}, {node: dgx-h100, nodes: "
+                                       "4, spares: 1}, {node: {base: dgx-h100, gpu: {power: 500W}}, nodes: 4}, {node: "
+                                       "{base: dgx-h100, gpu: {power: 600W}}, nodes: 4}]\n");
+  std::vector<std::string> names;
+  for (const spec::Candidate& candidate : p.candidates) names.push_back(candidate.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"4 x dgx-h100, 0 spares", "4 x dgx-h100, 1 spare",
+                                             "4 x dgx-h100 (changed) of candidates[2]",
+                                             "4 x dgx-h100 (changed) of candidates[3]"}));
+}
+
+TEST(PurchaseReader, ANodeWithoutANameIsCalledByItsGpus) {
+  const spec::Purchase p =
+      purchase_of(kModel +
+                  "candidates: [{node: {gpus: 4, gpu: h100-sxm, nvlink: {bandwidth: 450GB/s, domain: 4, "
+                  "switch: nvswitch}, nic: {bandwidth: 400Gb/s, kind: infiniband}, pcie: {bandwidth: "
+                  "63GB/s}}, nodes: 2, fabric: rail-400g}]\n");
+  EXPECT_EQ(p.candidates[0].name, "2 x node of 4 h100-sxm, rail-400g");
+}
+
+TEST(PurchaseReader, FiguresInAMapLieOverTheFileThatItsBaseNames) {
+  const std::string file = testing::TempDir() + "my-prices-of-" + std::to_string(::getpid()) + ".yaml";
+  std::ofstream(file) << "rent: {h100-sxm: $2/h}\npue: 1.5\n";
+  const spec::Purchase p = purchase_of(kSound + "prices: {base: " + file + ", pue: 1.2}\n");
+  EXPECT_EQ(p.candidates[0].rent->value, usd_per_hour(2));
+  EXPECT_EQ(p.ownership.pue.value, 1.2);
+  std::remove(file.c_str());
+}
+
 TEST(PurchaseReader, EveryFigureOfTheCatalogueHasDateAndSource) {
   config::Faults faults;
   const config::PriceList prices = config::read_prices(nullptr, catalogue(), faults);
@@ -234,6 +289,21 @@ TEST(PurchaseMessages, APriceOfNothingKnownIsAFault) {
             "  mend: did you mean h100-sxm?\n"
             "plan.yaml:4:39: error: prices.buy.dgxh100: no GPU, node or candidate is called 'dgxh100'\n"
             "  mend: did you mean dgx-h100?");
+}
+
+TEST(PurchaseMessages, AListOfPricesIsAMap) {
+  EXPECT_EQ(message_of(kSound + "prices: {rent: $2/h}\n"),
+            "plan.yaml:4:16: error: prices.rent: '$2/h' is not a map\n  mend: write rent: {h100-sxm: $2.50/h}");
+  EXPECT_EQ(message_of(kSound + "prices: {buy: [dgx-h100]}\n"),
+            "plan.yaml:4:15: error: prices.buy: a list is not a map\n  mend: write buy: {dgx-h100: $300k}");
+  EXPECT_EQ(message_of(kSound + "prices: {base: [a.yaml]}\n"),
+            "plan.yaml:4:16: error: prices.base: is not the path of a file\n  mend: write base: my-prices.yaml");
+}
+
+TEST(PurchaseMessages, NodesAreBoughtNotGpus) {
+  EXPECT_EQ(message_of(kSound + "prices: {buy: {h100-sxm: $30k}}\n"),
+            "plan.yaml:4:16: error: prices.buy.h100-sxm: 'h100-sxm' is a GPU, and what is bought are nodes\n"
+            "  mend: write the name of a node, such as dgx-h100, and what it costs with its GPUs");
 }
 
 TEST(PurchaseMessages, APriceIsMeantForOneOfThePlansOwn) {

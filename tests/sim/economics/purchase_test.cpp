@@ -61,6 +61,25 @@ TEST(PurchasePlan, DaysAndMoneyFollowFromTheStep) {
   EXPECT_EQ(p.recommended, 0u);
 }
 
+TEST(PurchasePlan, SparesThatMakeARunCheapestGiveWayToAWish) {
+  // 64 nodes lose one every 2.2 days and wait 10 days for it: some spares pay. Without any the nodes cost 64 x
+  // $270,000.
+  const std::string nodes =
+      "failures: {repair: 10d, node_mtbf: 140d, hardware: 1}\n"
+      "candidates: [{node: dgx-h100, nodes: 64, terms: buy}]\n";
+  const result::Purchase cheapest = answer_to(nodes);
+  const int usual = cheapest.rows[0].spares;
+  ASSERT_GT(usual, 0);
+  const result::Purchase limited = answer_to("outlay: " + std::to_string(270'000 * (64 + usual - 1)) + "USD\n" + nodes);
+  ASSERT_EQ(limited.recommended, 0u);
+  EXPECT_EQ(limited.rows[0].spares, usual - 1);
+  EXPECT_TRUE(limited.rows[0].in_outlay);
+  // One that no number of spares meets leaves the row as it is.
+  const result::Purchase none = answer_to("outlay: 1MUSD\n" + nodes);
+  EXPECT_FALSE(none.recommended);
+  EXPECT_EQ(none.rows[0].spares, usual);
+}
+
 TEST(PurchasePlan, TellsWhereRentsAreOfDifferentSellers) {
   // The catalogue's H100 and B200 are one seller's, its MI325X is another's; a price of one's own is nobody's.
   EXPECT_TRUE(answer_to("candidates: [{node: dgx-h100, nodes: 8}, {node: dgx-b200, nodes: 8}]\n").notes.empty());
