@@ -86,6 +86,7 @@ void read(Import& i) {
     i.options.set(kVersion, "2");  // an option that version 1 does not have
   }
   read_keys(i);
+  if (i.keys.text("strategy.zero") == "0") i.keys.erase("strategy.fsdp.unit");  // DDP, which has none
 }
 
 std::string command(const spec::Job&, const std::string& file) {

@@ -91,6 +91,12 @@ const Framework& framework_of(std::string_view to, const spec::Framework& profil
 Value under_profile(const Value& tree, const spec::Job& job, const Framework& framework, const Correspondence& table,
                     std::vector<std::string>& notes) {
   if (job.strategy.framework == table.profile) return tree;
+  if (job.strategy.framework == table.profile + " (changed)") {
+    notes.push_back("what strategy.framework changes of " + table.profile +
+                    " is for predictions alone, but for the rows of "
+                    "the vocabulary");
+    return tree;
+  }
   if (job.framework.launcher == framework.name) {
     notes.push_back("whose models and loss are trained is the script's affair: forerun import takes framework: " +
                     table.profile + " unless told --framework " + job.strategy.framework);

@@ -108,10 +108,20 @@ void read_choice(Import& i, const Choice& choice) {
   if (row == choice.rows.end()) {
     const bool silent = said.empty();
     const std::string why = choice.because.empty() ? "" : ": " + choice.because;
+    std::vector<std::string> known;  // what they may be
+    for (const Row& r : choice.rows) {
+      std::string words;
+      for (const Setting& option : r.options)
+        words += (words.empty() ? "" : " with ") + option.name + ' ' + text_of(option.value);
+      if (!words.empty() && words.find('$') == words.npos) known.push_back(words);
+    }
     i.faults.push_back({silent ? options.front() : said.substr(0, said.find(' ')),
                         silent ? "is missing, and what it is then is nothing that a Job can say"
                                : said + " is nothing that a Job can say",
-                        silent || why.empty() ? "give " + options.front() + why : choice.because, where});
+                        !silent && !why.empty()     ? choice.because
+                        : !silent && !known.empty() ? "write " + base::joined(known, " or ")
+                                                    : "give " + options.front() + why,
+                        where});
   } else {
     for (const Setting& key : row->job) {
       if (i.keys.has(key.name)) continue;

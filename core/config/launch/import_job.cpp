@@ -55,8 +55,13 @@ std::int64_t processes_of_a_node(Import& i) {
     if (const std::int64_t count = number(option); count > (option == std::string_view("ntasks-per-node") ? 1 : 0))
       return count;
   }
-  const std::int64_t machines = std::max<std::int64_t>(1, number("num_machines"));
-  return number("num_processes") % machines == 0 ? number("num_processes") / machines : 0;
+  const std::int64_t machines = std::max<std::int64_t>(1, number("num_machines")), processes = number("num_processes");
+  if (processes % machines != 0) {
+    i.refuse("num_processes",
+             std::to_string(processes) + " do not divide over " + std::to_string(machines) + " machines",
+             "write a multiple of num_machines");
+  }
+  return processes / machines;
 }
 
 /// Fewer processes than GPUs leave GPUs of each node idle; more have none.
@@ -95,7 +100,8 @@ void prune(Settings& keys, const Value& given, const Catalogue& catalogue) {
   const std::string whole = job_of(keys);
   for (std::size_t i = keys.all().size(); i-- > 0;) {
     const Setting& key = keys.all()[i];
-    if (!key.value.where.file.empty() || key.name == "model.name" || key.name == "strategy.framework") continue;
+    if (!key.value.where.file.empty() || key.name == "model.name" || key.name.starts_with("strategy.framework"))
+      continue;
     Settings less = keys;
     less.all().erase(less.all().begin() + static_cast<std::ptrdiff_t>(i));
     try {
@@ -176,7 +182,8 @@ Imported import_job(const Framework& framework, const std::string& path, const V
   account_for_rest(i);
   if (i.unknown_model && !given.find("model")) i.faults.push_back(*i.unknown_model);
   if (!i.faults.empty()) throw base::InputError(std::move(i.faults));
-  i.keys.set("strategy.framework", table.profile);
+  const bool changed = i.keys.has("strategy.framework.vocab_multiple");
+  i.keys.set(changed ? "strategy.framework.base" : "strategy.framework", table.profile);
   // A model that is given replaces the file's.
   if (const Value* model = given.find("model"); model && model->kind != Value::Kind::map) {
     std::erase_if(i.keys.all(),
