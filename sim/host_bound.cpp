@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/listed.h"
+#include "core/base/text.h"
 
 namespace sim {
 namespace {
@@ -33,8 +34,13 @@ std::optional<std::string> host_bound(const spec::Job& job, const result::Predic
   const auto host = std::ranges::find(p.breakdown_s, "host", [](const auto& entry) { return entry.first; });
   if (host == p.breakdown_s.end() || !(host->second > kBound * p.step_time_s)) return std::nullopt;
   const int percent = static_cast<int>(100 * host->second / p.step_time_s + 0.5);
-  std::string out = "the GPUs wait for their host in " + std::to_string(percent) +
-                    " % of the step: " + base::listed(remedies(job), " or ") + " leave it less to launch";
+  std::string out = "the GPUs wait for their host in " + std::to_string(percent) + " % of the step: ";
+  const base::Seconds once = job.framework.step;
+  if (!job.training.serves() && host->second - once.si() < kBound * p.step_time_s) {
+    return out + base::human(once) + " of it " + job.framework.name +
+           " takes once a step (framework.step), however large that is: a larger global_batch has fewer steps";
+  }
+  out += base::listed(remedies(job), " or ") + " leave it less to launch";
   if (job.model.moe && job.framework.expert_launch > kOfALoop) {
     const std::string& name = job.framework.name;
     out += "; " + name + " runs experts one after another: write framework: {base: " + name +

@@ -11,6 +11,7 @@ void read_host(MapReader& map, spec::Framework& framework) {
   map.require("collective_launch", framework.collective_launch);
   map.read("pipelined_tp_launch", framework.pipelined_tp_launch);
   map.require("step", framework.step);
+  map.read("host_slowdown", framework.host_slowdown, 1.0, 100.0);
   map.require("compiled_launch", framework.compiled_launch);
   map.read("plain_launch", framework.plain_launch);
   map.read("module_launch", framework.module_launch);

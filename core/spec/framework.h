@@ -30,6 +30,7 @@ struct Framework {
   base::Seconds collective_launch;    // host time to issue one collective or transfer
   base::Seconds pipelined_tp_launch;  // overlap.tp chunked, stages over the fabric: times tp, more of it a collective
   base::Seconds step;                 // host time of a step that hides under nothing: data, logging, schedule
+  double host_slowdown = 1;           // launch_slowdown of the hosts that these times were taken on
   base::Bytes gradient_bucket;        // data-parallel reduction in buckets of this size; 0: one for all
   base::Bytes parameter_bucket;       // ZeRO-1 all-gather in buckets of this size; 0: one for all
   int bucket_ranks = 0;  // with more data-parallel ranks than this, buckets grow as they do; 0: they never grow

@@ -244,6 +244,7 @@ class Walk {
     figure(of, "collective_launch", f.collective_launch);
     figure(of, "pipelined_tp_launch", f.pipelined_tp_launch);
     figure(of, "step", f.step);
+    figure(of, "host_slowdown", f.host_slowdown, 1);
     figure({of.prefix, of.kind, of.source, "copies and files", true}, "cpu_optimizer", f.cpu_optimizer);
     figure({of.prefix, of.kind, of.source, "norm kernels", true}, "norm_backward", f.norm_backward);
     figure({of.prefix, of.kind, of.source, "norm kernels", true}, "general_norm", f.general_norm);

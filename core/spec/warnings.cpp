@@ -44,6 +44,16 @@ std::vector<std::string> idle_keys(const Job& job) {
   }
   idle(job.model.moe && s.moe_pad_to_capacity && !s.moe_capacity_factor, "moe_pad_to_capacity",
        "without moe_capacity_factor");
+  const RecomputeModules& again = s.recompute.modules;
+  if (job.model.moe && job.model.moe->shared_ffn == 0) {
+    idle(s.overlap.shared_expert, "overlap.shared_expert", "on a model without shared experts");
+    idle(again.shared_experts, "recompute of shared_experts", "on a model without them");
+  }
+  idle(again.mlp && job.model.moe && job.model.count_layers([](LayerParts parts) { return parts.has_dense(); }) == 0,
+       "recompute of mlp", "on a model whose layers all have experts");
+  idle(job.model.moe && s.ep == 1 && said.expert.value_or(false) && !s.traits().always_pairs, "overlap.expert",
+       "with ep 1");
+  idle(s.zero == 0 && said.param_gather.value_or(false), "overlap.param_gather", "with zero 0");
   if (job.model.is_list()) {
     const char* where = "on a model that is a list of operators";
     idle(t.sequence > 0, "sequence", where);

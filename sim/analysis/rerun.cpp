@@ -2,6 +2,7 @@
 #include "sim/analysis/rerun.h"
 
 #include "core/plan/build.h"
+#include "sim/cost/host_time.h"
 #include "sim/engine/chains.h"
 #include "sim/pricing/flatten.h"
 #include "sim/pricing/prices.h"
@@ -45,7 +46,7 @@ std::vector<double> costs(const plan::Plan& plan, const spec::Job& job) {
     out.push_back(calibration.compute_slowdown);
     out.push_back(calibration.comm_slowdown);
     out.push_back(calibration.power.jitter);
-    out.push_back(job.cluster.node_of(kind).host.launch_slowdown);
+    out.push_back(slowdown_of(job.cluster.node_of(kind).host, f));
   }
   return out;
 }

@@ -88,4 +88,8 @@ base::Seconds host_time(const plan::Operator& op, const plan::Plan& plan, const 
          job.framework.expert_launch * static_cast<double>(are_one_kernel(op, job) ? 0 : experts);
 }
 
+double slowdown_of(const spec::Host& host, const spec::Framework& framework) {
+  return std::max(std::min(1.0, host.launch_slowdown), host.launch_slowdown / framework.host_slowdown);
+}
+
 }  // namespace sim

@@ -15,8 +15,11 @@ namespace sim {
 /// layers, but for adapters, under zero 3 in training over several ranks, where hooks around each module gather its
 /// parameters and let them go (DeepSpeed); experts are those of a grouped matmul, or whose operands a cast takes, none
 /// for all else. Zero under CUDA graphs, where they are of all but the experts for those and what has a channel alone.
-/// `slowdown`: of the node's host, against the x86 servers that a framework's figures are of; experts are issued from
-/// C++, which it is not told of.
+/// `slowdown`: slowdown_of() the node's host; experts are issued from C++, which it is not told of.
 base::Seconds host_time(const plan::Operator&, const plan::Plan&, const spec::Job&, double slowdown);
+
+/// How many times a framework's host times this host takes: its launch_slowdown over that of the hosts on which they
+/// were taken, but no less than 1 where it is a slow one.
+double slowdown_of(const spec::Host&, const spec::Framework&);
 
 }  // namespace sim

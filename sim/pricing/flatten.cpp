@@ -167,7 +167,8 @@ class Variants {
       Prices& all = slowest.prices;
       for (std::size_t w = 0; w < all.size(); ++w) all[w] = std::max(all[w], by_kind_[kind][w]);
       if (kind >= job_.cluster.kinds()) continue;  // a condition of the network
-      slowest.host = std::max(slowest.host, job_.cluster.node_of(kind).host.launch_slowdown);
+      const spec::Host& host = job_.cluster.node_of(kind).host;
+      slowest.host = std::max(slowest.host, slowdown_of(host, job_.framework));
     }
     check_horizon(*in_.plan, slowest, job_);
     for (const plan::Segment& segment : in_.plan->segments) {

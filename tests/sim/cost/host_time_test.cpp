@@ -181,4 +181,19 @@ TEST(HostTime, GraphsBesideExpertsLeaveTheirKernelsAndExchangesToTheHost) {
   EXPECT_NEAR(sim::host_time(exchange, plan, job, 1).si() * 1e6, 20, 1e-9);
 }
 
+TEST(HostTime, ASlowHostIsHeldAgainstThoseThatTheFiguresAreOf) {
+  // 2.75 / 2.5 = 1.1; on hosts between 1 and 2.5 the figures hold, and what is said to be faster is so.
+  spec::Framework taken_on_slow_hosts;
+  taken_on_slow_hosts.host_slowdown = 2.5;
+  const auto slowdown = [](double of_host, const spec::Framework& f) {
+    spec::Host host;
+    host.launch_slowdown = of_host;
+    return sim::slowdown_of(host, f);
+  };
+  EXPECT_DOUBLE_EQ(slowdown(2.75, taken_on_slow_hosts), 1.1);
+  for (const double usual : {1.0, 1.7, 2.5}) EXPECT_EQ(slowdown(usual, taken_on_slow_hosts), 1) << usual;
+  EXPECT_EQ(slowdown(0.5, taken_on_slow_hosts), 0.5);
+  for (const double any : {0.5, 1.0, 2.75}) EXPECT_EQ(slowdown(any, spec::Framework{}), any) << any;
+}
+
 }  // namespace
