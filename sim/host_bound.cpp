@@ -37,8 +37,8 @@ std::optional<std::string> host_bound(const spec::Job& job, const result::Predic
   std::string out = "the GPUs wait for their host in " + std::to_string(percent) + " % of the step: ";
   const base::Seconds once = job.framework.step;
   if (!job.training.serves() && host->second - once.si() < kBound * p.step_time_s) {
-    return out + base::human(once) + " of it " + job.framework.name +
-           " takes once a step (framework.step), however large that is: a larger global_batch has fewer steps";
+    return out + job.framework.name + " takes " + base::human(once) +
+           " of it once a step (framework.step), however large that is: a larger global_batch has fewer steps";
   }
   out += base::listed(remedies(job), " or ") + " leave it less to launch";
   if (job.model.moe && job.framework.expert_launch > kOfALoop) {

@@ -49,4 +49,15 @@ TEST(HostBound, OnlyWhatTheFrameworkCanDoIsAdvised) {
   EXPECT_EQ(helps("deepspeed", 1, false, false), "larger microbatches");
 }
 
+TEST(HostBound, WhatAStepTakesOnceIsNoLaunch) {
+  // 1 s once a step, and launches that hide: larger microbatches would not make it less.
+  const spec::Job job = toy::job({}, [](spec::Job& j) {
+    j.framework.name = "toys";
+    j.framework.step = base::s(1);
+  });
+  EXPECT_EQ(sim::host_bound(job, sim::predict(job).prediction).value_or(""),
+            "the GPUs wait for their host in 100 % of the step: toys takes 1.00 s of it once a step (framework.step), "
+            "however large that is: a larger global_batch has fewer steps");
+}
+
 }  // namespace

@@ -152,13 +152,27 @@ TEST(Warnings, TellOfKeysThatNothingReads) {
   EXPECT_EQ(told([&](Job& j) { experts(j), j.strategy.moe_capacity_factor = 4.5; }),
             std::vector<std::string>{
                 "moe_capacity_factor above experts / top_k, where an expert has room for every token, only pads"});
-  EXPECT_EQ(told([&](Job& j) {
-              experts(j), j.strategy.moe_capacity_factor = 4.5, j.strategy.moe_pad_to_capacity = false;
-            }),
-            std::vector<std::string>{
-                "moe_capacity_factor above experts / top_k, where an expert has room for every token, drops none"});
+  EXPECT_EQ(
+      told([&](Job& j) { experts(j), j.strategy.moe_capacity_factor = 4.5, j.strategy.moe_pad_to_capacity = false; }),
+      std::vector<std::string>{
+          "moe_capacity_factor above experts / top_k, where an expert has room for every token, drops none"});
   EXPECT_EQ(told([&](Job& j) { experts(j), j.strategy.moe_pad_to_capacity = true; }),
             std::vector<std::string>{"moe_pad_to_capacity has no effect without moe_capacity_factor"});
+  EXPECT_EQ(told([&](Job& j) {
+              experts(j);
+              j.strategy.ep = 1;
+              j.strategy.overlap.shared_expert = true;
+              j.strategy.overlap.expert = true;
+              j.strategy.zero = 0;
+              j.strategy.overlap.param_gather = true;
+              j.strategy.recompute.kind = Recompute::Kind::selective;
+              j.strategy.recompute.modules.shared_experts = j.strategy.recompute.modules.mlp = true;
+            }),
+            (std::vector<std::string>{"overlap.shared_expert has no effect on a model without shared experts",
+                                      "recompute of shared_experts has no effect on a model without them",
+                                      "recompute of mlp has no effect on a model whose layers all have experts",
+                                      "overlap.expert has no effect with ep 1",
+                                      "overlap.param_gather has no effect with zero 0"}));
   EXPECT_EQ(told([](Job& j) {
               j.strategy.cp_kind = CpKind::ulysses;
               j.strategy.cp_balance = CpBalance::none;
