@@ -91,10 +91,9 @@ void tell_path(const std::vector<PathPart>& path, const plan::Plan& plan, const 
     add(op.sum, part);
     if (piece.cause != PathPiece::Cause::work) continue;
     const WorkRate rate = rates.rate_of(plan.works[piece.work], piece.stage);
-    const auto count = static_cast<double>(part.count);
     op.unit = rate.unit;
-    op.amount += rate.amount * count;
-    op.at_peak_s += rate.at_peak.si() * count;
+    op.amount += rate.amount * part.whole;
+    op.at_peak_s += rate.at_peak.si() * part.whole;
   }
   out.categories = largest_first(categories);
   out.stages = largest_first(stages);

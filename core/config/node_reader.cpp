@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/config/node_reader.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "core/spec/ranges.h"
@@ -90,9 +91,18 @@ spec::Node read_node(const Value& value, const std::string& path, Faults& faults
   return node;
 }
 
+/// Whether a map writes a scalar that is not in `base` so already.
+bool changes(const Value& over, const Value* base) {
+  return std::any_of(over.entries.begin(), over.entries.end(), [&](const auto& entry) {
+    const Value* was = base ? base->find(entry.first) : nullptr;
+    return !was || was->text != entry.second.text;
+  });
+}
+
 Value merged_node(Value base, Value over) {
   const Value* nic = over.find("nic");
-  const bool resized = over.find("gpus");
+  if (nic && nic->kind == Value::Kind::map && !changes(*nic, base.find("nic"))) nic = nullptr;
+  const bool resized = over.find("gpus") && number(&over, "gpus") != number(&base, "gpus");
   if ((resized || nic) && number(nic, "count") == 0) erase(base.find("nic"), "count");
   if (resized && !(over.find("nvlink") && over.find("nvlink")->find("domain"))) {
     Value* nvlink = base.find("nvlink");

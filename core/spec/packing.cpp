@@ -22,7 +22,8 @@ std::int64_t document_length(const Training& t) {
     squares = tokens * tokens + deviation * deviation;
   }
   if (tokens <= 0) return 0;
-  return std::clamp<std::int64_t>(std::llround(std::min(squares / tokens, 1e15)), 1, t.sequence);
+  const std::int64_t length = std::max(1LL, std::llround(std::min(squares / tokens, 1e15)));
+  return length < t.sequence ? length : 0;  // one document fills the sequence
 }
 
 std::int64_t chunk_length(const Training& t, std::int64_t chunk) {

@@ -19,7 +19,7 @@ struct Packing {
 };
 
 /// Length of the document that a token finds itself in, on average over tokens: sum of squares over sum, which is what
-/// attention pays for. At most the sequence. 0 without packing.
+/// attention pays for. 0 without packing, where one fills the sequence, and in serving.
 std::int64_t document_length(const Training&);
 /// The same of the pieces into which chunks of `chunk` tokens cut each document; 0 where neither cuts the sequence.
 std::int64_t chunk_length(const Training&, std::int64_t chunk);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/spec/assumed_curves.h"
 #include "core/spec/autocast.h"
 #include "core/spec/context_rules.h"
 #include "core/spec/fillers.h"
@@ -138,8 +139,7 @@ void fill_padding(Job& job, Filler& filler) {
 void fill_imbalance(Job& job, Filler& filler) {
   Strategy& s = job.strategy;
   if (s.moe_routing.empty()) {
-    const bool told =
-        s.moe_imbalance_given || s.moe_round_robin || s.pads_experts() || s.ep == 1 || !job.model.moe;
+    const bool told = s.moe_imbalance_given || s.moe_round_robin || s.pads_experts() || s.ep == 1 || !job.model.moe;
     if (!told)
       filler.tell("moe_imbalance", "1",
                   "as many tokens for every rank of ep; a router left to itself gives the hottest more");
@@ -228,6 +228,7 @@ Job resolve(Job job) {
   fill_degrees(job, of_framework);
   balance_stages(job, of_framework);
   fill_attention(job, of_framework);
+  assume_curves(job);
   tell_cards(job, of_framework);
   place_domain(job, of_framework);
   fill_kernels(job, of_framework);

@@ -14,6 +14,12 @@ class Sharding : Rules {
   }
 
  private:
+  /// Without gathers there is but one key of fsdp to choose.
+  bool only_when_to_reduce() const {
+    const Fsdp usual;
+    return s_.sync_given && !s_.reshard_given && s_.fsdp.unit == usual.unit && s_.fsdp.prefetch == usual.prefetch &&
+           s_.fsdp.limit_all_gathers == usual.limit_all_gathers;
+  }
   void sharding() {
     const std::int64_t replicas = times(s_.cp, data());
     if (s_.shard > 0 && s_.zero == 0) {
@@ -23,8 +29,10 @@ class Sharding : Rules {
             "groups of " + text(s_.shard) + " do not cut " + text(replicas) + " data-parallel ranks into shards",
             "choose 2 or more that divide " + text(replicas) + ", or leave shard out");
     }
-    if (s_.fsdp_given && s_.zero != 3) {
-      fault("strategy.fsdp", "has no effect with zero " + text(s_.zero), "write zero: 3, or leave fsdp out");
+    const bool known = s_.zero == 3 || (s_.zero == 2 && only_when_to_reduce());
+    if (s_.fsdp_given && !known) {
+      fault("strategy.fsdp", "has no effect with zero " + text(s_.zero),
+            s_.zero == 2 ? "write zero: 3, or sync_each_microbatch alone" : "write zero: 3, or leave fsdp out");
     }
   }
 };

@@ -97,7 +97,7 @@ class Walk {
     }
     if (to_ > begin_) add(Cause::waiting, begin_);
     std::vector<PathPart> out;
-    for (const auto& [piece, sum] : sums_) out.push_back({piece, sum.first, sum.second});
+    for (const auto& [piece, sum] : sums_) out.push_back({piece, sum.time, sum.count, sum.whole});
     return out;
   }
 
@@ -116,10 +116,13 @@ class Walk {
       piece.work = here_->work;
       piece.channel = here_->channel;
     }
-    auto& [time, count] = sums_[piece];
-    time += to_ - std::min(from, to_);
-    ++count;
-    to_ = std::min(from, to_);
+    from = std::min(from, to_);
+    Sum& sum = sums_[piece];
+    sum.time += to_ - from;
+    ++sum.count;
+    const bool cut = why == Cause::work && from > here_->start && here_->end > here_->start;
+    sum.whole += cut ? static_cast<double>(to_ - from) / static_cast<double>(here_->end - here_->start) : 1;
+    to_ = from;
   }
 
   Place end_of_step() const {
@@ -197,7 +200,12 @@ class Walk {
   Arrivals arrivals_;
   std::vector<std::ptrdiff_t> seen_;                              // by track: how far back the walk has come
   std::map<std::size_t, std::vector<std::vector<Issue>>> hosts_;  // by first track
-  std::map<PathPiece, std::pair<Ticks, std::int64_t>> sums_;
+  struct Sum {
+    Ticks time = 0;
+    std::int64_t count = 0;
+    double whole = 0;
+  };
+  std::map<PathPiece, Sum> sums_;
   Place at_;
   const Span* here_ = nullptr;
   Ticks begin_ = 0, to_ = 0;

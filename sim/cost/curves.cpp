@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/cost/curves.h"
 
+#include "core/spec/assumed_curves.h"
+
 namespace sim {
 namespace {
 
@@ -10,27 +12,6 @@ const spec::Provenance kDataSheet{.measured = false, .source = "data sheet, no c
 const spec::MatmulCurve kIdealMatmul{.ceiling = 1, .overhead = {}, .from = kDataSheet};
 const spec::AttentionCurve kIdealAttention{.forward = 1, .backward = 1, .overhead = {}, .from = kDataSheet};
 const spec::MemoryCurve kIdealMemory{.efficiency = 1, .overhead = {}, .from = kDataSheet};
-
-// Where a card's own are not known: FlashMLA's forward on H800, cuDNN's backward on H200, as shares of the peak.
-const spec::AttentionCurve kSparse{
-    .forward = 0.72,
-    .backward = 0.42,
-    .ramp = 243,
-    .backward_ramp = 243,
-    .index = 0.41,
-    .overhead = base::Seconds(4e-6),
-    .from = {.measured = false, .source = "assumed: sparse attention as on Hopper, by the peak", .residual = 0.3}};
-
-// Triton's kernels as on H200, in the pace of its memory.
-const spec::Provenance kOtherCards{.measured = false, .source = "assumed: as on H200, by bandwidth", .residual = 0.35};
-constexpr base::Seconds kTail(3e-6);
-const spec::RecurrenceCurve kMamba2{.forward = 0.435, .backward = 0.24, .overhead = kTail, .from = kOtherCards};
-const spec::RecurrenceCurve kGatedDelta{.forward = 0.71,
-                                        .backward = 0.74,
-                                        .chunk = base::Seconds(0.9e-6),
-                                        .backward_chunk = base::Seconds(3.5e-6),
-                                        .overhead = kTail,
-                                        .from = kOtherCards};
 
 }  // namespace
 
@@ -42,7 +23,7 @@ const spec::MatmulCurve& matmul_curve(const spec::Calibration& calibration, spec
 const spec::AttentionCurve& attention_curve(const spec::Calibration& calibration, spec::AttentionKernel kernel) {
   const auto& curve = calibration.attention[static_cast<std::size_t>(kernel)];
   if (curve.forward > 0) return curve;
-  if (kernel == spec::AttentionKernel::sparse) return kSparse;
+  if (kernel == spec::AttentionKernel::sparse) return spec::assumed_sparse_attention();
   const auto& flash2 = calibration.attention[static_cast<std::size_t>(spec::AttentionKernel::flash2)];
   return flash2.forward > 0 ? flash2 : kIdealAttention;
 }
@@ -59,7 +40,7 @@ const spec::MemoryCurve& memory_curve(const spec::Calibration& calibration, plan
 const spec::RecurrenceCurve& recurrence_curve(const spec::Calibration& calibration, spec::Recurrent::Kind kind) {
   const auto at = static_cast<std::size_t>(kind);
   if (calibration.recurrence[at].forward > 0) return calibration.recurrence[at];
-  return kind == spec::Recurrent::Kind::mamba2 ? kMamba2 : kGatedDelta;
+  return spec::assumed_scan(kind);
 }
 
 }  // namespace sim

@@ -29,10 +29,14 @@ TEST(Predict, AFaultOfAFieldThatNobodyGaveIsNotPinnedOnAnotherFlag) {
 }
 
 TEST(Predict, TellsOfTheCardsThatAChangedNicHas) {
-  // The node has one card of 100 Gb/s for eight GPUs; whoever states a bandwidth alone has eight.
+  // The node has one card of 100 Gb/s for eight GPUs; whoever changes its bandwidth alone has eight. What it is already
+  // may be said again.
   const std::string job = "predict --model llama3-8b --node rtx-4090-x8 --sequence 512 --global-batch 8 --zero 3 ";
   EXPECT_FALSE(contains(forerun(job).out, "nic.count"));
-  EXPECT_TRUE(contains(forerun(job + "--set cluster.node.nic.bandwidth=100Gb/s").out, "nic.count: 8"));
+  EXPECT_TRUE(contains(forerun(job + "--set cluster.node.nic.bandwidth=200Gb/s").out, "nic.count: 8"));
+  for (const char* same :
+       {"--gpus-per-node 8", "--set cluster.node.nic.bandwidth=100Gb/s", "--set cluster.node.nic={}"})
+    EXPECT_EQ(forerun(job + same).out, forerun(job + "--set cluster.node.nic.count=1").out) << same;
 }
 
 TEST(Predict, ANodeHasNoMoreGpusThanItHas) {

@@ -111,4 +111,21 @@ TEST(Explain, NoMatmulIsFasterThanThePeak) {
   EXPECT_GT(matmuls, 0);
 }
 
+TEST(Explain, WhatAStepsBeginningCutsHasNoHigherRate) {
+  // Without a barrier a stage's step begins amid what another one does: a piece of it has that piece's share of the
+  // work.
+  using enum spec::Schedule;
+  for (const spec::Schedule schedule : {zb_h1, zb_h2, pipedream}) {
+    for (const int stages : {2, 3, 4}) {
+      const Explanation e =
+          sim::explain(toy::job({.tp = 2, .pp = stages, .zero = 1, .microbatches = 6}, [&](spec::Job& j) {
+            j.model.layers = 12;
+            j.strategy.schedule = schedule;
+          }));
+      for (const result::PathOperator& op : e.operators)
+        EXPECT_LE(op.of_peak, 1.0001) << spec::name(schedule) << ' ' << stages << ' ' << op.name;
+    }
+  }
+}
+
 }  // namespace

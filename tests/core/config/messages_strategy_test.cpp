@@ -38,6 +38,9 @@ TEST_F(StrategyMessages, ZeroHasFourStages) {
 TEST_F(StrategyMessages, FsdpNeedsZeroThree) {
   EXPECT_EQ(of_strategy("zero: 2, fsdp: {prefetch: 2}"),
             "job.yaml:4:27: error: strategy.fsdp: has no effect with zero 2\n"
+            "  mend: write zero: 3, or sync_each_microbatch alone");
+  EXPECT_EQ(of_strategy("zero: 1, fsdp: {sync_each_microbatch: false}"),
+            "job.yaml:4:27: error: strategy.fsdp: has no effect with zero 1\n"
             "  mend: write zero: 3, or leave fsdp out");
 }
 

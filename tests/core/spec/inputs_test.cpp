@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/spec/assumed_curves.h"
 #include "tests/core/spec/members.h"
 #include "tests/support/toy.h"
 
@@ -119,6 +120,20 @@ TEST(Inputs, NameEveryConstantOfTheKernelCurves) {
   expect_known<spec::MemoryCurve>("memory.norm.", {"from"});
   expect_known<spec::RecurrenceCurve>("recurrence.mamba2.", {"from"});
   expect_known<spec::PowerState>("power.", {"residual", "source"});
+}
+
+TEST(Inputs, NameTheCurvesThatAreAssumedOfACard) {
+  // No calibration of a card without scans of its own has them, and the model's kind alone is used.
+  spec::Job job;
+  job.model.recurrent.emplace().kind = spec::Recurrent::Kind::gated_delta;
+  spec::assume_curves(job);
+  std::vector<std::string> scans;
+  for (const spec::Input& input : spec::inputs(job)) {
+    if (input.name.starts_with("recurrence.")) scans.push_back(input.name);
+  }
+  EXPECT_EQ(scans, (std::vector<std::string>{"recurrence.gated_delta.forward", "recurrence.gated_delta.backward",
+                                             "recurrence.gated_delta.chunk", "recurrence.gated_delta.backward_chunk",
+                                             "recurrence.gated_delta.overhead"}));
 }
 
 TEST(Inputs, NameEveryConstantOfTheNetworkCurves) {

@@ -21,8 +21,9 @@ TEST(Packing, ATokenSeesADocumentOfSquaresOverSum) {
   EXPECT_EQ(spec::document_length(packed({{2048, 1024, 1024}, 0, 0})), 1536);
   // 1000 + 500^2 / 1000 = 1250.
   EXPECT_EQ(spec::document_length(packed({{}, 1000, 500})), 1250);
-  // A long tail is cut where the sequence ends.
-  EXPECT_EQ(spec::document_length(packed({{}, 1000, 100'000})), 4096);
+  // A long tail is cut where the sequence ends, and a document that fills it is no packing.
+  EXPECT_EQ(spec::document_length(packed({{}, 1000, 100'000})), 0);
+  EXPECT_EQ(spec::document_length(packed({{4096}, 0, 0})), 0);
   EXPECT_EQ(spec::document_length(spec::Training()), 0);
 }
 
