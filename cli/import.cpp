@@ -50,6 +50,8 @@ std::vector<Option> import_options() {
   }
   for (Option& option : kineto_options()) all.push_back(std::move(option));
   all.push_back({"--ignore", "OPTION", "an option of the file that has no effect on time and memory; or all", true});
+  all.push_back({"--variable", "NAME=VALUE",
+                 "of a script that does not set it: its environment, or 1=VALUE for its first argument", true});
   all.push_back({"--output", "FILE", "what to write; -o for short; - prints it, as a Job is without it"});
   return all;
 }

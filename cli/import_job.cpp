@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -48,13 +49,28 @@ std::vector<std::string> without_dashes(std::vector<std::string> options) {
   return options;
 }
 
+std::map<std::string, std::string> variables_of(const Arguments& args) {
+  std::map<std::string, std::string> out;
+  for (const std::string& word : args.all("--variable")) {
+    const std::size_t equals = word.find('=');
+    if (equals == word.npos || equals == 0) {
+      throw base::InputError({{"--variable",
+                               base::quoted(word) + " is no variable with its value",
+                               "write NAME=VALUE, such as TP=8, or 1=8 for a script's first argument",
+                               {}}});
+    }
+    out[word.substr(0, equals)] = word.substr(equals + 1);
+  }
+  return out;
+}
+
 config::launch::Imported read(const Arguments& args, const config::Catalogue& catalogue) {
   const std::string format = args.operands()[0], file = args.operands()[1];
   const Value given = job_tree(args, catalogue, args.operands().size());
   try {
     if (format == kModel) return config::launch::import_model(file, given, catalogue);
     return config::launch::import_job(*config::launch::framework_named(format), file, given,
-                                      without_dashes(args.all("--ignore")), catalogue);
+                                      without_dashes(args.all("--ignore")), catalogue, variables_of(args));
   } catch (const base::InputError& error) {
     throw told_as_set(told_as_flags(error, ""));
   }

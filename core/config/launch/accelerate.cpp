@@ -103,7 +103,7 @@ constinit const Framework kAccelerate{"accelerate-fsdp",
                                       write,
                                       files,
                                       command,
-                                      [](const std::string& path) { return flattened(load(path)); },
+                                      [](const std::string& path, GivenVariables&) { return flattened(load(path)); },
                                       read};
 
 }  // namespace config::launch

@@ -104,7 +104,7 @@ constinit const Framework kDeepspeed{"deepspeed",
                                      write,
                                      files,
                                      command,
-                                     [](const std::string& path) { return flattened(load(path)); },
+                                     [](const std::string& path, GivenVariables&) { return flattened(load(path)); },
                                      read};
 
 }  // namespace config::launch

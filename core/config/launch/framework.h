@@ -3,6 +3,7 @@
 // list of framework.cpp. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 
 #include "core/config/launch/export.h"
 #include "core/config/launch/import.h"
+#include "core/config/launch/shell_variables.h"
 
 namespace config::launch {
 
@@ -25,8 +27,9 @@ struct Framework {
   std::vector<File> (*files)(Export&) = nullptr;  // their text
   // What each node of a batch script runs, `file` the first of these; nullptr: no batch script starts it.
   std::string (*command)(const spec::Job&, const std::string& file) = nullptr;
-  Settings (*parse)(const std::string& path) = nullptr;  // a file's options; nullptr: export only
-  void (*read)(Import&) = nullptr;                       // fills the Job's keys
+  // A file's options; nullptr: export only.
+  Settings (*parse)(const std::string& path, GivenVariables&) = nullptr;
+  void (*read)(Import&) = nullptr;  // fills the Job's keys
 };
 
 extern const Framework kMegatron, kMegatronBridge, kNemo, kTorchtitan, kDeepspeed, kAccelerate, kMaxtext;
@@ -61,9 +64,11 @@ struct Imported {
   std::vector<std::string> remarks;  // what was not taken in and has little or no effect
 };
 /// A file of `framework`, with the keys of `given` (flags, say) laid over it; options in `ignored` are the user's
-/// affair. Throws base::InputError with every option that is not understood, and every fault of the Job.
+/// affair. `variables`: what a script's are where it does not set them. Throws base::InputError with every option that
+/// is not understood, and every fault of the Job.
 Imported import_job(const Framework&, const std::string& path, const Value& given,
-                    const std::vector<std::string>& ignored, const Catalogue&);
+                    const std::vector<std::string>& ignored, const Catalogue&,
+                    const std::map<std::string, std::string>& variables = {});
 /// A model by itself, with everything else given.
 Imported import_model(const std::string& path, const Value& given, const Catalogue&);
 

@@ -2,6 +2,7 @@
 #include "core/config/launch/import.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <optional>
 #include <tuple>
@@ -24,12 +25,24 @@ bool same(const std::string& a, const std::string& b) {
 
 bool is_variable(const Value& value) { return text_of(value).find('$') != std::string::npos; }
 
+/// "TP" of "${TP}" and of "$TP".
+std::string variable_in(const std::string& text) {
+  std::string name;
+  for (std::size_t at = text.find('$') + 1; at < text.size(); ++at) {
+    const bool letter = std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '_';
+    if (letter) name += text[at];
+    if (!letter && !(text[at] == '{' && name.empty())) break;
+  }
+  return name.empty() ? "NAME" : name;
+}
+
 void refuse_variable(Import& i, const std::string& option) {
   const std::string text = i.options.text(option);
   const bool computed = text.find("$(") != text.npos;
   i.refuse(option,
            base::quoted(text) + (computed ? " is not computed here" : " is a variable that the text does not set"),
-           "write its value in its place");
+           std::string("write its value in its place") +
+               (computed ? "" : ", or add --variable " + variable_in(text) + "=VALUE"));
 }
 
 void read_line(Import& i, const Line& line) {

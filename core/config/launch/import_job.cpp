@@ -163,10 +163,19 @@ Value in_order(Value tree) {
 }  // namespace
 
 Imported import_job(const Framework& framework, const std::string& path, const Value& flags,
-                    const std::vector<std::string>& ignored, const Catalogue& on) {
+                    const std::vector<std::string>& ignored, const Catalogue& on,
+                    const std::map<std::string, std::string>& variables) {
   const Catalogue catalogue = on.remembering();
   const Correspondence table = read_correspondence(catalogue, framework.table);
-  Import i{table, catalogue, framework.parse(path), 0, 1, true, 1, ignored, {}, {}, {}, 0};
+  GivenVariables said{variables, {}};
+  Import i{table, catalogue, framework.parse(path, said), 0, 1, true, 1, ignored, {}, {}, {}, 0};
+  for (const auto& [name, value] : variables) {
+    if (said.read.contains(name)) continue;
+    i.faults.push_back({"--variable",
+                        "nothing in " + path + " reads a variable " + base::quoted(name) + " that it does not set",
+                        "leave it out",
+                        {}});
+  }
   Value cluster = flags;
   unify(i);
   for (const char* option : {"nnodes", "num_machines"}) {

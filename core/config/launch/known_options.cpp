@@ -18,7 +18,8 @@ bool named(const std::vector<Setting>& settings, std::string_view option) {
 bool reads(const Framework& framework, const std::string& path, const Catalogue& catalogue) {
   try {
     const Correspondence table = read_correspondence(catalogue, framework.table);
-    const Settings options = framework.parse(path);
+    GivenVariables none;
+    const Settings options = framework.parse(path, none);
     return std::ranges::any_of(options.all(), [&](const Setting& option) { return knows(table, option.name); });
   } catch (const base::InputError&) {
     return false;  // not even its language

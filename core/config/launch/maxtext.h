@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "core/config/launch/import.h"
+#include "core/config/launch/shell_variables.h"
 
 namespace config::launch {
 
@@ -36,7 +37,7 @@ inline bool is_maxtext_configuration(std::string_view file) {
 }
 /// A configuration and what it is based on, or the first call of its train.py in a shell script: NAME=VALUE over the
 /// configuration that it names. Throws base::InputError.
-Settings parse_maxtext(const std::string& path);
+Settings parse_maxtext(const std::string& path, GivenVariables&);
 void read_maxtext(Import&);
 
 }  // namespace config::launch

@@ -83,10 +83,10 @@ std::vector<Call> calls_of(const std::vector<ShellWord>& words) {
   return out;
 }
 
-Settings script(const std::string& path) {
+Settings script(const std::string& path, GivenVariables& variables) {
   std::ifstream file(path);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const std::vector<ShellWord> words = shell_words(text, path);
+  const std::vector<ShellWord> words = shell_words(text, path, &variables);
   const std::vector<Call> calls = calls_of(words);
   if (calls.empty()) return {};
   Settings out;
@@ -98,8 +98,8 @@ Settings script(const std::string& path) {
 
 }  // namespace
 
-Settings parse_maxtext(const std::string& path) {
-  Settings out = is_maxtext_configuration(path) ? configuration(path, 0) : script(path);
+Settings parse_maxtext(const std::string& path, GivenVariables& variables) {
+  Settings out = is_maxtext_configuration(path) ? configuration(path, 0) : script(path, variables);
   for (Setting& option : out.all()) {
     std::string& text = option.value.text;  // 32_000 is a number
     if (!text.empty() && text[0] != '_' && text.find_first_not_of("0123456789_") == text.npos) std::erase(text, '_');

@@ -7,6 +7,7 @@
 
 #include "core/config/launch/export.h"
 #include "core/config/launch/import.h"
+#include "core/config/launch/shell_variables.h"
 
 namespace config::launch {
 
@@ -15,7 +16,7 @@ void write_megatron(Export&);
 std::vector<std::string> flags_of(const Settings& options);
 
 /// Arguments as in a shell script, or saved as YAML. Throws base::InputError.
-Settings parse_megatron(const std::string& path);
+Settings parse_megatron(const std::string& path, GivenVariables&);
 void read_megatron(Import&);
 
 }  // namespace config::launch

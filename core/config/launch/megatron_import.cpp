@@ -226,9 +226,9 @@ void read_batch(Import& i) {
 
 }  // namespace
 
-Settings parse_megatron(const std::string& path) {
+Settings parse_megatron(const std::string& path, GivenVariables& variables) {
   if (path.ends_with(".yaml") || path.ends_with(".yml") || path.ends_with(".json")) return options_of(load(path));
-  return script_options(path);
+  return script_options(path, variables);
 }
 
 namespace {

@@ -147,7 +147,7 @@ std::string dashed(std::string name) {
   return name;
 }
 
-Settings script_options(const std::string& path) {
+Settings script_options(const std::string& path, GivenVariables& variables) {
   std::ifstream file(path, std::ios::binary);
   if (!file)
     throw base::InputError({{"FILE", "cannot be read", "name a text with Megatron-LM's arguments", {path, 0, 0}}});
@@ -159,7 +159,7 @@ Settings script_options(const std::string& path) {
                              "name a shell script, or arguments saved as YAML",
                              {path, static_cast<int>(line), 1}}});
   }
-  return options_of(shell_script(text, path));
+  return options_of(shell_script(text, path, &variables));
 }
 
 }  // namespace config::launch

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/config/launch/settings.h"
+#include "core/config/launch/shell_variables.h"
 
 namespace config::launch {
 
@@ -19,6 +20,6 @@ std::string dashed(std::string name);
 
 /// Every --option of the script, wherever it stands; the last one counts, as in Python's argparse. Throws
 /// base::InputError where the file is no text, or starts several programs with different arguments.
-Settings script_options(const std::string& path);
+Settings script_options(const std::string& path, GivenVariables&);
 
 }  // namespace config::launch

@@ -17,6 +17,14 @@ const PlacedText* ShellVariables::find(const std::string& name) const {
   return known == values_.end() ? nullptr : &known->second;
 }
 
+const std::string* ShellVariables::given(const std::string& name) const {
+  if (given_ == nullptr) return nullptr;
+  const auto known = given_->values.find(name);
+  if (known == given_->values.end()) return nullptr;
+  given_->read.insert(name);
+  return &known->second;
+}
+
 void ShellVariables::assign(const std::string& name, PlacedText value, bool adds, bool conditional, Place at) {
   PlacedText& variable = values_[name];
   std::set<std::pair<int, int>> before;

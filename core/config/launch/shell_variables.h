@@ -3,21 +3,33 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/config/launch/shell_text.h"
 
 namespace config::launch {
 
+/// What a script reads and does not set, as the user says it: its arguments ("1", "2") and its environment.
+struct GivenVariables {
+  std::map<std::string, std::string> values;
+  std::set<std::string> read;  // those that a text asked for
+};
+
 class ShellVariables {
  public:
+  explicit ShellVariables(GivenVariables* given = nullptr) : given_(given) {}
+
   struct Replaced {
     std::string name;
     Place first, then;
   };
 
   const PlacedText* find(const std::string& name) const;
+  /// Of one that the script has not set: what the user says, or nullptr.
+  const std::string* given(const std::string& name) const;
   void erase(const std::string& name) { values_.erase(name); }
   /// NAME=value, and NAME+=value where it `adds`. `conditional`: in a branch that may be taken. What the value takes
   /// over from the variable itself is as sure as it was.
@@ -26,6 +38,7 @@ class ShellVariables {
   const std::vector<Replaced>& replaced() const { return replaced_; }
 
  private:
+  GivenVariables* given_;
   std::map<std::string, PlacedText> values_;
   std::vector<Replaced> replaced_;
 };

@@ -30,7 +30,7 @@ bool is_name_letter(char c) { return std::isalnum(static_cast<unsigned char>(c))
 
 class Lexer {
  public:
-  Lexer(PlacedText text, const std::string& name, ShellVariables variables = {}, int nested = 0)
+  Lexer(PlacedText text, const std::string& name, ShellVariables variables, int nested = 0)
       : text_(std::move(text)), name_(name), nested_(nested), variables_(std::move(variables)) {}
 
   ShellScript script() {
@@ -207,7 +207,8 @@ class Lexer {
     if (!as_written.ends_with("))")) return at_one(as_written, begin);
     const auto value_of = [&](const std::string& name) {
       const PlacedText* known = variables_.find(name);
-      if (known == nullptr) return std::optional<std::string>();
+      const std::string* given = known ? nullptr : variables_.given(name);
+      if (known == nullptr) return given ? std::optional(*given) : std::optional<std::string>();
       begin.conditional |= known->conditional();
       return std::optional(known->letters);
     };
@@ -235,12 +236,17 @@ class Lexer {
         name.resize(dash);
       }
     } else {
-      while (is_name_letter(peek())) as_written += next();
+      if (std::isdigit(static_cast<unsigned char>(peek())) != 0) {
+        as_written += next();  // $10 is $1 and a 0
+      } else {
+        while (is_name_letter(peek())) as_written += next();
+      }
       name = as_written.substr(1);
     }
     if (otherwise.size() > 1 && (otherwise[0] == '"' || otherwise[0] == '\'') && otherwise.back() == otherwise[0])
       otherwise = otherwise.substr(1, otherwise.size() - 2);
     if (const PlacedText* known = variables_.find(name)) return *known;
+    if (const std::string* given = variables_.given(name)) return at_one(*given, begin);
     return at_one(otherwise.empty() ? as_written : otherwise, begin);
   }
 
@@ -367,10 +373,12 @@ class Lexer {
 
 }  // namespace
 
-ShellScript shell_script(std::string_view text, const std::string& name) { return Lexer(in_file(text), name).script(); }
+ShellScript shell_script(std::string_view text, const std::string& name, GivenVariables* given) {
+  return Lexer(in_file(text), name, ShellVariables(given)).script();
+}
 
-std::vector<ShellWord> shell_words(std::string_view text, const std::string& name) {
-  return shell_script(text, name).words;
+std::vector<ShellWord> shell_words(std::string_view text, const std::string& name, GivenVariables* given) {
+  return shell_script(text, name, given).words;
 }
 
 }  // namespace config::launch

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/fault.h"
+#include "core/config/launch/shell_variables.h"
 
 namespace config::launch {
 
@@ -29,8 +30,9 @@ struct ShellScript {
   std::vector<ReplacedVariable> replaced;
 };
 
-/// `name` stands for the file in places. A quote that nothing closes is a base::InputError.
-ShellScript shell_script(std::string_view text, const std::string& name);
-std::vector<ShellWord> shell_words(std::string_view text, const std::string& name);
+/// `name` stands for the file in places. `given`: variables that the script reads without setting them. A quote that
+/// nothing closes is a base::InputError.
+ShellScript shell_script(std::string_view text, const std::string& name, GivenVariables* given = nullptr);
+std::vector<ShellWord> shell_words(std::string_view text, const std::string& name, GivenVariables* given = nullptr);
 
 }  // namespace config::launch

@@ -286,13 +286,14 @@ std::vector<int> layers_of_parts(const Value& parts) {
   return text_of(model_parts(layers)) == text_of(parts) ? layers : std::vector<int>{};
 }
 
-constinit const Framework kTorchtitan{"torchtitan",
-                                      nullptr,
-                                      "torchtitan",
-                                      write,
-                                      files,
-                                      command,
-                                      [](const std::string& path) { return flattened(load_toml(path)); },
-                                      read};
+constinit const Framework kTorchtitan{
+    "torchtitan",
+    nullptr,
+    "torchtitan",
+    write,
+    files,
+    command,
+    [](const std::string& path, GivenVariables&) { return flattened(load_toml(path)); },
+    read};
 
 }  // namespace config::launch

@@ -57,4 +57,27 @@ TEST_F(ImportedJob, AcceleratesProcessesDivideOverItsMachines) {
             "  mend: write a multiple of num_machines");
 }
 
+TEST_F(ImportedJob, WhatAScriptReadsAndDoesNotSetIsGiven) {
+  // Arguments and the environment; what the script sets itself stays so. $10 is $1 and a 0, as in a shell.
+  const std::string script =
+      "TP=$1\nPP=${2:-1}\nMB=2\n"
+      "torchrun pretrain_gpt.py " +
+      kSmallGpt +
+      "--vocab-size 5$10 --tensor-model-parallel-size $TP "
+      "--pipeline-model-parallel-size $PP --global-batch-size $((MB * REPLICAS))";
+  const auto with = [&](const std::map<std::string, std::string>& variables) {
+    return read("megatron", "a.sh", script, kOneNode, {}, variables);
+  };
+  const std::string out = with({{"1", "2"}, {"MB", "7"}, {"REPLICAS", "16"}});
+  EXPECT_EQ(out,
+            "error: --variable: nothing in a.sh reads a variable 'MB' that it does not set\n"
+            "  mend: leave it out");
+  const std::string right = with({{"1", "2"}, {"2", "2"}, {"REPLICAS", "16"}});
+  for (const char* key : {"strategy.tp=2\n", "strategy.pp=2\n", "training.global_batch=32\n", "model.vocab=768\n"})
+    EXPECT_TRUE(has(right, key)) << key << right;
+  EXPECT_TRUE(has(with({{"REPLICAS", "16"}}),
+                  "tensor-model-parallel-size: '$1' is a variable that the text does not set\n"
+                  "  mend: write its value in its place, or add --variable 1=VALUE"));
+}
+
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -20,13 +21,15 @@ class ImportedJob : public testing::Test {
 
   /// The imported Job's keys, as "key=value" lines; or the faults, without the folder.
   std::string read(const char* framework, const std::string& name, const std::string& text, const std::string& given,
-                   const std::vector<std::string>& ignored = {}) {
+                   const std::vector<std::string>& ignored = {},
+                   const std::map<std::string, std::string>& variables = {}) {
     const std::string path = folder_ + "/" + name;
     std::ofstream(path) << text;
     std::string out;
     try {
-      const config::launch::Imported job = config::launch::import_job(
-          *config::launch::framework_named(framework), path, config::parse(given, "flags"), ignored, catalogue_);
+      const config::launch::Imported job =
+          config::launch::import_job(*config::launch::framework_named(framework), path, config::parse(given, "flags"),
+                                     ignored, catalogue_, variables);
       for (const config::launch::Setting& key : config::launch::flattened(job.tree).all())
         out += key.name + '=' + config::launch::text_of(key.value) + '\n';
       for (const std::string& remark : job.remarks) out += "# " + remark + '\n';
