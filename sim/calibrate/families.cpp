@@ -50,7 +50,16 @@ Sorted sort_in(const config::MemoryRow& row, const spec::Gpu& gpu) {
 base::Seconds least_time(const config::MatmulRow& row, const spec::Gpu& gpu) {
   return base::Flops(row.flops()) / gpu.peak_of(row.dtype);
 }
-base::Seconds least_time(const config::AttentionRow&, const spec::Gpu&) { return {}; }
+/// Two products forward, five backward.
+base::Seconds least_time(const config::AttentionRow& row, const spec::Gpu& gpu) {
+  if (!gpu.computes(row.dtype)) return {};
+  const auto q = static_cast<double>(row.q_len), kv = static_cast<double>(row.kv_len);
+  const double pairs = row.causal ? q * kv - q * (q - 1) / 2 : q * kv;
+  const double forward = 2 * static_cast<double>(row.batch) * row.heads * pairs * (row.head_dim + row.value_head_dim);
+  using Passes = config::AttentionRow::Passes;
+  const double times = row.passes == Passes::forward ? 1 : row.passes == Passes::backward ? 2.5 : 3.5;
+  return base::Flops(forward * times) / gpu.peak_of(row.dtype);
+}
 base::Seconds least_time(const config::MemoryRow& row, const spec::Gpu& gpu) {
   return base::Bytes(static_cast<double>(row.bytes)) / gpu.hbm;
 }

@@ -86,6 +86,28 @@ TEST(CalibrateKernels, RowsThatNoGpuOfThatDataSheetRunsAreLeftOut) {
   EXPECT_EQ(found.report.left_out.at("kernels faster than 1.5 times what the data sheet of their GPU allows"), 7);
 }
 
+TEST(CalibrateKernels, SoAreRowsOfAttention) {
+  // One sequence of 4,096 tokens, 16 heads of 128, no mask: 2 x 16 x 4096^2 x 256 = 137 GFLOP forward, 137 us at the
+  // toy's 1 PFLOP/s; 92 us are 1.5 times as fast. Backward has two and a half times as many, both three and a half.
+  using Passes = config::AttentionRow::Passes;
+  const auto left_out = [](Passes passes, double us, bool causal) {
+    config::KernelTables all = tables();
+    config::AttentionRow row{.passes = passes, .kernel = spec::AttentionKernel::flash2, .batch = 1, .q_len = 4096};
+    row.kv_len = row.q_len;
+    row.heads = row.kv_heads = 16;
+    row.head_dim = row.value_head_dim = 128;
+    row.causal = causal;
+    all.rows = {{"Toy 80GB", 0, row, base::us(us), false}};
+    return !sim::calibrate_kernels(all, shelf()).report.left_out.empty();
+  };
+  EXPECT_TRUE(left_out(Passes::forward, 91, false));
+  EXPECT_FALSE(left_out(Passes::forward, 92, false));
+  EXPECT_FALSE(left_out(Passes::forward, 47, true));  // half of the pairs
+  EXPECT_TRUE(left_out(Passes::forward, 45, true));
+  EXPECT_TRUE(left_out(Passes::backward, 2.5 * 91, false));
+  EXPECT_FALSE(left_out(Passes::both, 3.5 * 92, false));
+}
+
 TEST(CalibrateKernels, RowsThatScatterByAFactorAreNoCurve) {
   config::KernelTables torn = tables();
   for (std::size_t i = 0; i < torn.rows.size(); i += 2) torn.rows[i].time = torn.rows[i].time * 1000.0;
