@@ -117,7 +117,7 @@ Explanation explain(const spec::Job& job) {
   const StageRates rates(plan, job.cluster, input.folded);
   tell_path(critical_path(trace, input), plan, trace, rates, out);
   for (const FreeStep& step : what_if_free(input, trace.channels))
-    out.what_if.push_back({step.free, seconds(step.length)});
+    out.what_if.push_back({step.free, seconds(trace.length - step.saved)});
   std::stable_sort(out.what_if.begin(), out.what_if.end(),
                    [](const auto& a, const auto& b) { return a.step_time_s < b.step_time_s; });
   return out;

@@ -59,9 +59,12 @@ std::vector<FreeStep> what_if_free(const EngineInput& in, const std::vector<std:
   const std::vector<std::string> categories = categories_of(in, channels);
   std::set<std::string> names(categories.begin(), categories.end());
   names.insert(kHostName);
-  std::vector<FreeStep> out;
+  std::vector<FreeStep> out{{"", 0}};  // nothing is free
   for (const std::string& name : names) out.push_back({name, 0});
-  base::parallel_for(out.size(), [&](std::size_t i) { out[i].length = length_without(in, categories, out[i].free); });
+  std::vector<Ticks> lengths(out.size());
+  base::parallel_for(out.size(), [&](std::size_t i) { lengths[i] = length_without(in, categories, out[i].free); });
+  for (std::size_t i = 0; i < out.size(); ++i) out[i].saved = lengths[0] - lengths[i];
+  out.erase(out.begin());
   return out;
 }
 

@@ -15,7 +15,7 @@ std::string category_of(const plan::Work&, const std::string& channel);
 
 struct FreeStep {
   std::string free;  // a category
-  Ticks length = 0;
+  Ticks saved = 0;   // of the step as it is, both run in chains (engine/chains.h)
 };
 
 /// For the host and each category among the plan's operators. `channels`: names, by Operator::channel
