@@ -36,9 +36,9 @@ std::optional<std::string> host_bound(const spec::Job& job, const result::Predic
   const int percent = static_cast<int>(100 * host->second / p.step_time_s + 0.5);
   std::string out = "the GPUs wait for their host in " + std::to_string(percent) + " % of the step: ";
   const base::Seconds once = job.framework.step;
-  if (!job.training.serves() && host->second - once.si() < kBound * p.step_time_s) {
+  if (!job.training.serves() && host->second - once.si() < kBound * (p.step_time_s - once.si())) {
     return out + job.framework.name + " takes " + base::human(once) +
-           " of it once a step (framework.step), however large that is: a larger global_batch has fewer steps";
+           " of it once a step (framework.step), however large the batch is: a larger global_batch has fewer steps";
   }
   out += base::listed(remedies(job), " or ") + " leave it less to launch";
   if (job.model.moe && job.framework.expert_launch > kOfALoop) {

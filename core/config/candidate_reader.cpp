@@ -164,18 +164,28 @@ std::string as_sold(std::string name) {
   return name;
 }
 
-/// What a rent may go by, the nearest first: the node, the catalogue's that it was changed from where its GPUs are the
-/// same, its GPU.
+/// The catalogue's node that this one was changed from, where it has the same GPUs; empty otherwise.
+std::optional<spec::Node> as_it_was(const spec::Node& node, const Catalogue& catalogue) {
+  const std::string sold = as_sold(node.name);
+  const std::vector<std::string> nodes = catalogue.names(Catalogue::Kind::node);
+  if (sold == node.name || std::find(nodes.begin(), nodes.end(), sold) == nodes.end()) return {};
+  Faults none;  // the catalogue's own are sound
+  spec::Node was = catalogue.node(named(sold), "node", none);
+  if (was.gpu.name != as_sold(node.gpu.name)) return {};
+  return was;
+}
+
+/// What a rent may go by, the nearest first: the node, the one it was, its GPU; a purchase not by the GPU, nor where
+/// the node had more or fewer of them.
 std::vector<std::string> rented_as(const spec::Node& node, const Catalogue& catalogue) {
   std::vector<std::string> out{node.name};
-  const std::string sold = as_sold(node.name), gpu = as_sold(node.gpu.name);
-  const std::vector<std::string> nodes = catalogue.names(Catalogue::Kind::node);
-  Faults none;  // the catalogue's own are sound
-  if (sold != node.name && std::find(nodes.begin(), nodes.end(), sold) != nodes.end() &&
-      catalogue.node(named(sold), "node", none).gpu.name == gpu) {
-    out.push_back(sold);
-  }
-  out.push_back(gpu);
+  if (const auto was = as_it_was(node, catalogue)) out.push_back(was->name);
+  out.push_back(as_sold(node.gpu.name));
+  return out;
+}
+std::vector<std::string> bought_as(const spec::Node& node, const Catalogue& catalogue) {
+  std::vector<std::string> out{node.name};
+  if (const auto was = as_it_was(node, catalogue); was && was->gpus == node.gpus) out.push_back(was->name);
   return out;
 }
 
@@ -210,7 +220,7 @@ void add_prices(const Entry& entry, const PriceList& prices, const Catalogue& ca
     return [&prices, list](const std::string& name) { return prices.is_own(list, name); };
   };
   look_up(prices.rent, rented_as(node, catalogue), own("rent"), entry.path, candidate.rent_of, candidate.rent);
-  look_up(prices.buy, {node.name}, own("buy"), entry.path, candidate.price_of, candidate.price);
+  look_up(prices.buy, bought_as(node, catalogue), own("buy"), entry.path, candidate.price_of, candidate.price);
   if (!candidate.rent && entry.terms != Terms::buy) {
     add_faults({{"cluster.rent", "nothing says what an hour of " + base::quoted(as_sold(node.gpu.name)) + " costs",
                  "write " + setting(entry, "rent", "$2.50/h") + ", or rent: {" + as_sold(node.gpu.name) +
@@ -246,23 +256,27 @@ void add_terms(const Entry& entry, spec::Candidate candidate, std::vector<spec::
   out.push_back(std::move(candidate));
 }
 
-/// Candidates of one name that are not the same are told apart by their spares, else by their entries.
+/// Candidates of one name that are not the same are told apart by their spares, else by their entries, else by numbers.
 void name_apart(std::vector<spec::Candidate>& candidates, const std::vector<std::string>& paths) {
   const auto tell = [&](const auto& trait_of, const auto& words_of) {
-    std::map<std::string, std::set<int>> traits;
+    std::map<std::string, std::set<std::string>> traits;
     for (const spec::Candidate& one : candidates) traits[one.name].insert(trait_of(one));
     for (std::size_t i = 0; i < candidates.size(); ++i) {
-      const std::string name = candidates[i].name;
-      if (traits[name].size() > 1) candidates[i].name += words_of(i);
+      if (traits[candidates[i].name].size() > 1) candidates[i].name += words_of(i);
     }
   };
-  tell([](const spec::Candidate& one) { return one.spares.value_or(-1); },
-       [&](std::size_t i) -> std::string {
-         const std::optional<int>& spares = candidates[i].spares;
-         if (!spares) return ", as many spares as pay";
-         return ", " + std::to_string(*spares) + (*spares == 1 ? " spare" : " spares");
-       });
-  tell([](const spec::Candidate& one) { return one.cluster; }, [&](std::size_t i) { return " of " + paths[i]; });
+  const auto spares = [](const spec::Candidate& one) {
+    if (!one.spares) return std::string(", as many spares as pay");
+    return ", " + std::to_string(*one.spares) + (*one.spares == 1 ? " spare" : " spares");
+  };
+  tell(spares, [&](std::size_t i) { return spares(candidates[i]); });
+  const auto cluster_and_prices = [](const spec::Candidate& one) {
+    return std::to_string(one.cluster) + ' ' + std::to_string(one.rent ? one.rent->value.per_si() : 0) + ' ' +
+           std::to_string(one.price ? one.price->value.dollars() : 0);
+  };
+  tell(cluster_and_prices, [&](std::size_t i) { return " of " + paths[i]; });
+  int number = 0;  // an entry stands for several clusters
+  tell(cluster_and_prices, [&](std::size_t) { return ", no. " + std::to_string(++number); });
 }
 
 }  // namespace

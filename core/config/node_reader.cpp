@@ -2,8 +2,10 @@
 #include "core/config/node_reader.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 
+#include "core/base/text.h"
 #include "core/spec/ranges.h"
 
 namespace config {
@@ -91,11 +93,15 @@ spec::Node read_node(const Value& value, const std::string& path, Faults& faults
   return node;
 }
 
-/// Whether a map writes a scalar that is not in `base` so already.
+/// Whether cards are described as others than `base` has them, however that is written.
 bool changes(const Value& over, const Value* base) {
+  const auto same = [](const std::string& one, const std::string& other) {
+    const auto a = base::parse_byte_rate(one), b = base::parse_byte_rate(other);
+    return one == other || (a.value && b.value && std::abs(*a.value / *b.value - 1) < 1e-9);
+  };
   return std::any_of(over.entries.begin(), over.entries.end(), [&](const auto& entry) {
     const Value* was = base ? base->find(entry.first) : nullptr;
-    return !was || was->text != entry.second.text;
+    return !was || !same(was->text, entry.second.text);
   });
 }
 

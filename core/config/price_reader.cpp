@@ -147,7 +147,7 @@ void refuse_strangers(const PriceList& prices, const std::vector<spec::Candidate
   const auto has = [](const std::vector<std::string>& names, const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
-  const std::vector<std::string> gpus = catalogue.names(Catalogue::Kind::gpu);
+  std::vector<std::string> gpus = catalogue.names(Catalogue::Kind::gpu);
   std::vector<std::string> known = gpus, nodes = catalogue.names(Catalogue::Kind::node), here;
   for (const spec::Candidate& candidate : candidates) {
     const spec::Node& node = candidate.job.cluster.node;
@@ -155,6 +155,7 @@ void refuse_strangers(const PriceList& prices, const std::vector<spec::Candidate
       if (!has(here, name)) here.push_back(name);
     }
     nodes.push_back(node.name);
+    gpus.push_back(node.gpu.name);
   }
   known.insert(known.end(), nodes.begin(), nodes.end());
   known.insert(known.end(), here.begin(), here.end());

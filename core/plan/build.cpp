@@ -5,6 +5,7 @@
 #include <compare>
 #include <cstddef>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "core/plan/builder.h"
@@ -223,7 +224,9 @@ Role StageBuilder::build() {
 
 /// Replicas that serve wait for no other ones, but where they share experts.
 int waiting_of(const Context& c) {
-  const int place = std::max(c.axes[Axis::tp].size * c.job.strategy.cp, c.axes[Axis::etp].size * c.axes[Axis::ep].size);
+  const int replica = c.axes[Axis::tp].size * c.job.strategy.cp,
+            experts = c.axes[Axis::etp].size * c.axes[Axis::ep].size;
+  const int place = std::lcm(replica, experts);
   return (c.serves ? place : c.axes.ranks) * c.pp;
 }
 

@@ -8,6 +8,7 @@
 #include "core/plan/block.h"
 #include "core/plan/context.h"
 #include "core/plan/moe.h"
+#include "core/plan/moe_shape.h"
 #include "core/plan/selective_ops.h"
 #include "core/plan/serving.h"
 #include "core/plan/shares.h"
@@ -249,15 +250,18 @@ double routed_beyond_even(const spec::Job& job, double factor) {
   return passes * static_cast<double>(job.training.global_batch) * layers * 2 * s * visited * (factor - 1);
 }
 
-/// What each expert computes over an even share of the tokens; 1 where it takes all.
+/// What each expert computes over an even share of the tokens, whole rows; 1 where it takes all.
 double room_of_experts(const spec::Job& job) {
-  const double room = job.model.moe ? job.strategy.moe_capacity_factor.value_or(1) : 1;
-  return job.strategy.pads_experts() ? room : std::min(room, 1.0);
+  const spec::Strategy& s = job.strategy;
+  if (!job.model.moe || !s.moe_capacity_factor) return 1;
+  const std::int64_t of_all =
+      job.training.micro_batch * (job.training.mode == spec::Mode::decode ? 1 : job.training.sequence);
+  const std::int64_t copies = of_all / (s.cp * (s.sp ? s.tp : 1)) * job.model.moe->top_k;  // of a microbatch on a rank
+  if (copies < 1) return 1;
+  const double room =
+      static_cast<double>(room_for(*job.model.moe, *s.moe_capacity_factor, copies)) / static_cast<double>(copies);
+  return s.pads_experts() ? room : std::min(room, 1.0);
 }
-
-}  // namespace
-
-namespace {
 
 /// Indexers of all layers and modules.
 double indexers(const spec::Model& m) {
@@ -278,10 +282,6 @@ double indexer_flops(const spec::Job& job) {
   }
   return static_cast<double>(job.training.global_batch) * indexers(m) * one;
 }
-
-}  // namespace
-
-namespace {
 
 /// Of all tokens at all experts that they choose.
 double even_flops(const spec::Job& job) {

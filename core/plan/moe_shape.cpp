@@ -13,8 +13,8 @@ std::int64_t scaled(std::int64_t count, double factor) {
   return static_cast<std::int64_t>(std::ceil(static_cast<double>(count) * factor - 1e-9));
 }
 
-/// Of one rank's experts those that any of `tokens`, which lie on all ranks that share them, has chosen: an expectation,
-/// where each chooses top_k different ones evenly, or their number where these are dealt out in turn.
+/// Of one rank's experts those that any of `tokens`, which lie on all ranks that share them, has chosen: an
+/// expectation, where each chooses top_k different ones evenly, or their number where these are dealt out in turn.
 std::int64_t chosen_experts(const spec::Moe& moe, const spec::Strategy& s, std::int64_t tokens) {
   const double all = moe.experts, chosen = static_cast<double>(moe.top_k) / all;
   const double met = s.moe_round_robin ? std::min(1.0, chosen * static_cast<double>(tokens))
@@ -24,6 +24,10 @@ std::int64_t chosen_experts(const spec::Moe& moe, const spec::Strategy& s, std::
 
 }  // namespace
 
+std::int64_t room_for(const spec::Moe& moe, double factor, std::int64_t copies) {
+  return moe.experts * scaled(copies, factor / moe.experts);
+}
+
 MoeShape::MoeShape(const Context& c) {
   const spec::Moe& moe = *c.model.moe;
   const spec::Strategy& s = c.strategy;
@@ -31,8 +35,8 @@ MoeShape::MoeShape(const Context& c) {
   copies = tokens * moe.top_k;
   received = s.ep > 1 && !s.pads_experts() ? scaled(copies, s.moe_imbalance) : copies;
   if (s.moe_capacity_factor) {
-    capacity = scaled(copies, *s.moe_capacity_factor / moe.experts);
-    const std::int64_t room = moe.experts * capacity;
+    const std::int64_t room = room_for(moe, *s.moe_capacity_factor, copies);
+    capacity = room / moe.experts;
     copies = s.pads_experts() ? room : std::min(copies, room);
     received = s.pads_experts() ? room : std::min(received, room);
   }

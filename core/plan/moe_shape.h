@@ -21,7 +21,7 @@ struct MoeShape {
 
   std::int64_t tokens = 0;  // that enter the router
   std::int64_t copies = 0, received = 0, rows = 0;
-  std::int64_t capacity = 0;  // rows of each expert that a rank's tokens may take; 0: any
+  std::int64_t capacity = 0;         // rows of each expert that a rank's tokens may take; 0: any
   std::int64_t experts = 1;          // of this rank that have work, as few tokens choose few
   std::int64_t rows_per_expert = 0;  // rows / experts, rounded up
   std::int64_t width = 0;            // of what experts read and write (Model::expert_width)
@@ -61,5 +61,8 @@ bool weighs_wide(const Context&);
 
 /// Bytes of the buffers that live only inside a pass through the layer: what the exchange sends and what it receives.
 std::int64_t moe_exchange_bytes(const Context&);
+
+/// Rows that all experts have room for together, of `copies` that a rank brings them; each the same whole number.
+std::int64_t room_for(const spec::Moe&, double factor, std::int64_t copies);
 
 }  // namespace plan

@@ -46,7 +46,7 @@ struct Pcie {
 struct Host {
   base::Bytes memory;
   base::ByteRate bandwidth;
-  double launch_slowdown = 1;  // it takes so many times a framework's host times, which are those of x86 servers
+  double launch_slowdown = 1;  // as many times an x86 server's host times: Framework::host_slowdown
 };
 struct Nvme {
   base::ByteRate read, write;

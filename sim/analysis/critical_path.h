@@ -28,8 +28,7 @@ struct PathPart {
   PathPiece piece;
   trace::Ticks time = 0;
   std::int64_t count = 0;
-  double whole =
-      0;  // of what was counted, by the part of each that lies on the path: where a stage's step begins later
+  double whole = 0;  // sum of the share of each that is on the path: below 1 where the step's beginning cuts it
 };
 
 /// Ordered by piece; the times add up to trace.length exactly. A step that waits for a pipeline bubble waits for the

@@ -165,8 +165,9 @@ void Planner::add_trials(const spec::Candidate& c, const result::SearchRow& foun
   if (c.spares || !out.back().row.refused.empty() || choose({out.back().offer.offer}, wishes_)) return;
   const int best = out.back().row.spares;
   spec::Candidate with = c;
-  for (int spares = 0; spares <= best + kMore; ++spares) {
+  for (int spares = 0; spares <= best + kMore && !stopped(); ++spares) {
     if (spares == best) continue;
+    if (c.bought && p_.outlay && c.price->value * (c.job.cluster.nodes + spares) > *p_.outlay) break;
     with.spares = spares;
     add(with);
     out.back().other_spares = true;

@@ -35,7 +35,7 @@ TEST(Predict, TellsOfTheCardsThatAChangedNicHas) {
   EXPECT_FALSE(contains(forerun(job).out, "nic.count"));
   EXPECT_TRUE(contains(forerun(job + "--set cluster.node.nic.bandwidth=200Gb/s").out, "nic.count: 8"));
   for (const char* same :
-       {"--gpus-per-node 8", "--set cluster.node.nic.bandwidth=100Gb/s", "--set cluster.node.nic={}"})
+       {"--gpus-per-node 8", "--set cluster.node.nic.bandwidth=12.5GB/s", "--set cluster.node.nic={}"})
     EXPECT_EQ(forerun(job + same).out, forerun(job + "--set cluster.node.nic.count=1").out) << same;
 }
 

@@ -57,7 +57,7 @@ TEST(HostBound, WhatAStepTakesOnceIsNoLaunch) {
   });
   EXPECT_EQ(sim::host_bound(job, sim::predict(job).prediction).value_or(""),
             "the GPUs wait for their host in 100 % of the step: toys takes 1.00 s of it once a step (framework.step), "
-            "however large that is: a larger global_batch has fewer steps");
+            "however large the batch is: a larger global_batch has fewer steps");
 }
 
 }  // namespace

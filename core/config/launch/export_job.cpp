@@ -92,9 +92,8 @@ Value under_profile(const Value& tree, const spec::Job& job, const Framework& fr
                     std::vector<std::string>& notes) {
   if (job.strategy.framework == table.profile) return tree;
   if (job.strategy.framework == table.profile + " (changed)") {
-    notes.push_back("what strategy.framework changes of " + table.profile +
-                    " is for predictions alone, but for the rows of "
-                    "the vocabulary");
+    notes.push_back("what strategy.framework changes of " + table.profile + " is for predictions alone" +
+                    (table.profile == "megatron" ? ", but for the rows of the vocabulary" : ""));
     return tree;
   }
   if (job.framework.launcher == framework.name) {

@@ -42,7 +42,7 @@ void refuse_variable(Import& i, const std::string& option) {
   i.refuse(option,
            base::quoted(text) + (computed ? " is not computed here" : " is a variable that the text does not set"),
            std::string("write its value in its place") +
-               (computed ? "" : ", or add --variable " + variable_in(text) + "=VALUE"));
+               (computed || !i.is_script ? "" : ", or add --variable " + variable_in(text) + "=VALUE"));
 }
 
 void read_line(Import& i, const Line& line) {

@@ -21,6 +21,8 @@ struct Import {
   bool has_cudnn = true;                // its GPUs, where they are known
   std::int64_t ranks_of_a_replica = 1;  // tp x cp x pp that the user names
   std::vector<std::string> ignored;     // that the user says have no effect; "all"
+  Settings given = {};                  // keys of the Job that the user gives
+  bool is_script = false;               // whose variables may be given, too
   Settings keys;                        // of the Job. Those without a place are what the framework does unasked
   Faults faults;
   std::vector<std::string> notes;

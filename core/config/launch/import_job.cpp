@@ -45,7 +45,7 @@ std::int64_t replica_of(const Value& given) {
 }
 
 /// Of a launcher: processes on each node, one for each GPU that is used; 0: not told by a number.
-std::int64_t processes_of_a_node(Import& i) {
+std::int64_t processes_of_a_node(Import& i, std::int64_t nodes) {
   const auto number = [&](const char* option) -> std::int64_t {
     const std::string text = i.options.text(option);
     const bool plain = !text.empty() && text.size() < 8 && text.find_first_not_of("0123456789") == std::string::npos;
@@ -55,18 +55,17 @@ std::int64_t processes_of_a_node(Import& i) {
     if (const std::int64_t count = number(option); count > (option == std::string_view("ntasks-per-node") ? 1 : 0))
       return count;
   }
-  const std::int64_t machines = std::max<std::int64_t>(1, number("num_machines")), processes = number("num_processes");
-  if (processes % machines != 0) {
-    i.refuse("num_processes",
-             std::to_string(processes) + " do not divide over " + std::to_string(machines) + " machines",
-             "write a multiple of num_machines");
-  }
-  return processes / machines;
+  const std::int64_t processes = number("num_processes");
+  if (processes % nodes == 0) return processes / nodes;
+  i.refuse("num_processes", std::to_string(processes) + " do not divide over " + std::to_string(nodes) + " machines",
+           "write a multiple of num_machines");
+  return 0;
 }
 
 /// Fewer processes than GPUs leave GPUs of each node idle; more have none.
 void use_part_of_nodes(Import& i, std::int64_t nodes, Value& given) {
-  const std::int64_t count = processes_of_a_node(i), there = i.gpus / std::max<std::int64_t>(1, nodes);
+  const std::int64_t count = processes_of_a_node(i, std::max<std::int64_t>(1, nodes)),
+                     there = i.gpus / std::max<std::int64_t>(1, nodes);
   const Value* cluster = given.find("cluster");
   const Value* node = cluster ? cluster->find("node") : nullptr;
   if (count == 0 || there == 0 || count == there || (node && node->find("gpus"))) return;
@@ -168,7 +167,12 @@ Imported import_job(const Framework& framework, const std::string& path, const V
   const Catalogue catalogue = on.remembering();
   const Correspondence table = read_correspondence(catalogue, framework.table);
   GivenVariables said{variables, {}};
-  Import i{table, catalogue, framework.parse(path, said), 0, 1, true, 1, ignored, {}, {}, {}, 0};
+  Import i{.table = table,
+           .catalogue = catalogue,
+           .options = framework.parse(path, said),
+           .ignored = ignored,
+           .given = flattened(flags)};
+  i.is_script = said.asked;
   for (const auto& [name, value] : variables) {
     if (said.read.contains(name)) continue;
     i.faults.push_back({"--variable",
@@ -193,6 +197,8 @@ Imported import_job(const Framework& framework, const std::string& path, const V
   if (!i.faults.empty()) throw base::InputError(std::move(i.faults));
   const bool changed = i.keys.has("strategy.framework.vocab_multiple");
   i.keys.set(changed ? "strategy.framework.base" : "strategy.framework", table.profile);
+  if (changed && i.given.has("strategy.framework"))  // a name, which would take the place of the map
+    set_path(given, "strategy.framework.base", i.given.text("strategy.framework"), path);
   // A model that is given replaces the file's.
   if (const Value* model = given.find("model"); model && model->kind != Value::Kind::map) {
     std::erase_if(i.keys.all(),

@@ -37,25 +37,27 @@ Settings options_of(const Value& tree) {
   return out;
 }
 
-/// A degree whose option is read again by the table.
-std::int64_t degree(const Import& i, const std::string& option) {
-  const std::string text = i.options.text(option);
+/// What the user gives at `key`, else the option's number, which the table reads again; 1 where neither tells.
+std::int64_t number_of(const Import& i, const std::string& key, const std::string& option) {
+  const std::string text = i.given.has(key) ? i.given.text(key) : i.options.text(option);
   const bool plain = !text.empty() && text.size() < 8 && text.find_first_not_of("0123456789") == std::string::npos;
   return plain ? std::max(1L, std::stol(text)) : 1;
 }
+std::int64_t tensor_parallel(const Import& i) { return number_of(i, "strategy.tp", "tensor-model-parallel-size"); }
 
 constexpr std::int64_t kDivisor = 128;  // of rows on a tensor-parallel rank, Megatron's and its profile's
 
 /// `rows` are whole already, of a multiple of `divisor`, which the profile would pad further.
 void pad_no_further(Import& i, std::int64_t rows, std::int64_t divisor, const base::Where& where) {
-  if (rows % (kDivisor * degree(i, "tensor-model-parallel-size")) != 0)
+  if (rows % (kDivisor * tensor_parallel(i)) != 0)
     i.keys.set("strategy.framework.vocab_multiple", std::to_string(divisor), where);
 }
 
 void read_vocabulary(Import& i) {
   if (const Value* padded = i.options.find("padded-vocab-size")) {
     i.options.take("vocab-size");
-    if (const std::int64_t rows = degree(i, "padded-vocab-size"); rows > 1) pad_no_further(i, rows, 1, padded->where);
+    if (const std::int64_t rows = number_of(i, "model.vocab", "padded-vocab-size"); rows > 1)
+      pad_no_further(i, rows, 1, padded->where);
     return;
   }
   const Value* written = i.options.find("vocab-size");
@@ -65,7 +67,7 @@ void read_vocabulary(Import& i) {
   const std::int64_t divisor = i.number("make-vocab-size-divisible-by").value_or(kDivisor);
   if (!rows || divisor < 1) return;
   const bool adds_end = i.options.text("tokenizer-type") == "NullTokenizer";  // of a document
-  const std::int64_t unit = divisor * degree(i, "tensor-model-parallel-size");
+  const std::int64_t unit = divisor * tensor_parallel(i);
   const std::int64_t padded = (*rows + adds_end + unit - 1) / unit * unit;
   i.keys.set("model.vocab", std::to_string(padded), where);
   pad_no_further(i, padded, divisor, where);
@@ -215,13 +217,12 @@ void read_batch(Import& i) {
   if (i.options.has("optimizer-cpu-offload") && !i.options.has("exp-avg-dtype"))
     i.options.erase("use-precision-aware-optimizer");
   // One microbatch of each replica, where nothing is said (megatron/training/arguments.py, validate_args).
-  const std::int64_t ranks = std::max(i.ranks_of_a_replica, degree(i, "tensor-model-parallel-size") *
-                                                                degree(i, "pipeline-model-parallel-size") *
-                                                                degree(i, "context-parallel-size"));
-  const Value* micro = i.options.find("micro-batch-size");
-  if (micro && !i.options.has("global-batch-size") && !i.options.has("rampup-batch-size") && i.gpus >= ranks) {
-    i.keys.set("training.global_batch", std::to_string(degree(i, "micro-batch-size") * (i.gpus / ranks)));
-  }
+  const std::int64_t ranks = tensor_parallel(i) * number_of(i, "strategy.pp", "pipeline-model-parallel-size") *
+                             number_of(i, "strategy.cp", "context-parallel-size");
+  const std::int64_t micro = number_of(i, "training.micro_batch", "micro-batch-size");
+  const bool told = i.options.has("global-batch-size") || i.options.has("rampup-batch-size");
+  if (!told && i.options.has("micro-batch-size") && i.gpus >= ranks)
+    i.keys.set("training.global_batch", std::to_string(micro * (i.gpus / ranks)));
 }
 
 }  // namespace

@@ -15,7 +15,8 @@ namespace config::launch {
 /// What a script reads and does not set, as the user says it: its arguments ("1", "2") and its environment.
 struct GivenVariables {
   std::map<std::string, std::string> values;
-  std::set<std::string> read;  // those that a text asked for
+  std::set<std::string> read = {};  // those that a text asked for
+  bool asked = false;               // there is a text that could
 };
 
 class ShellVariables {

@@ -219,22 +219,27 @@ class Lexer {
     return at_one(as_written, begin);
   }
 
-  /// The value of $NAME, ${NAME}, ${NAME:-otherwise} and $((...)); anything else stays as it is.
+  /// The value of $NAME, ${NAME}, ${NAME:-otherwise}, ${NAME:=otherwise}, ${NAME:?words}, the same without the colon,
+  /// and $((...)); anything else stays as it is.
   PlacedText variable() {
     const Place begin = place();
     std::string as_written(1, next());
     if (peek() == '(' && peek(1) == '(') return arithmetic(begin);
     std::string name, otherwise;
+    bool unset_if_empty = false;  // ${NAME:-otherwise}, not ${NAME-otherwise}
     const bool braced = peek() == '{';
     if (braced) {
       as_written += next();
       while (more() && peek() != '}') as_written += next();
       if (more()) as_written += next();
       name = as_written.substr(2, as_written.size() - 3);
-      if (const std::size_t dash = name.find(":-"); dash != name.npos) {
-        otherwise = name.substr(dash + 2);
-        name.resize(dash);
-      }
+      const auto end = std::find_if_not(name.begin(), name.end(), is_name_letter);
+      std::string_view rest = std::string_view(name).substr(static_cast<std::size_t>(end - name.begin()));
+      unset_if_empty = rest.starts_with(':');
+      if (unset_if_empty) rest.remove_prefix(1);
+      const bool has_otherwise = rest.starts_with('-') || rest.starts_with('=');
+      if (has_otherwise) otherwise = rest.substr(1);
+      if (has_otherwise || rest.starts_with('?')) name.erase(end, name.end());
     } else {
       if (std::isdigit(static_cast<unsigned char>(peek())) != 0) {
         as_written += next();  // $10 is $1 and a 0
@@ -246,7 +251,8 @@ class Lexer {
     if (otherwise.size() > 1 && (otherwise[0] == '"' || otherwise[0] == '\'') && otherwise.back() == otherwise[0])
       otherwise = otherwise.substr(1, otherwise.size() - 2);
     if (const PlacedText* known = variables_.find(name)) return *known;
-    if (const std::string* given = variables_.given(name)) return at_one(*given, begin);
+    const std::string* given = variables_.given(name);
+    if (given && !(given->empty() && unset_if_empty)) return at_one(*given, begin);
     return at_one(otherwise.empty() ? as_written : otherwise, begin);
   }
 
@@ -374,6 +380,7 @@ class Lexer {
 }  // namespace
 
 ShellScript shell_script(std::string_view text, const std::string& name, GivenVariables* given) {
+  if (given != nullptr) given->asked = true;
   return Lexer(in_file(text), name, ShellVariables(given)).script();
 }
 

@@ -184,7 +184,8 @@ TEST(Flops, RoomAtTheExpertsDropsTokensOrIsMultipliedEmpty) {
   };
   job.training.mode = spec::Mode::prefill;
   EXPECT_DOUBLE_EQ(dropped(), 0.75 * routed / 3);
-  job.training.mode = spec::Mode::decode;  // one token of the 16
+  job.training.mode = spec::Mode::decode;  // one token of the 16, of 8 sequences at once: 16 copies for 4 experts
+  job.training.micro_batch = 8;
   EXPECT_DOUBLE_EQ(dropped(), 0.75 * routed / 3 / 16);
   job.training.mode = spec::Mode::train;
   job.strategy.lora.emplace();

@@ -35,6 +35,17 @@ TEST_F(ImportedJob, WithoutABatchMegatronTakesAMicrobatchOfEachReplica) {
   EXPECT_TRUE(has(out, "training.global_batch=16\n")) << out;  // 8 GPUs / 2 x 4
 }
 
+TEST_F(ImportedJob, DegreesOfFlagsGoBeforeThoseOfTheFile) {
+  // tp 2 of the flags and pp 2 of the file leave two replicas of a microbatch of 8; 50304 rows are no multiple of
+  // 2 x 128, which the profile would pad to.
+  const std::string out =
+      read("megatron", "a.sh", kSmallGpt + "--padded-vocab-size 50304 --pipeline-model-parallel-size 2",
+           "{cluster: {node: dgx-h100}, training: {micro_batch: 8}, strategy: {tp: 2, framework: megatron}}");
+  for (const char* key :
+       {"training.global_batch=16\n", "strategy.framework.base=megatron\n", "strategy.framework.vocab_multiple=1\n"})
+    EXPECT_TRUE(has(out, key)) << key << out;
+}
+
 TEST_F(ImportedJob, WhatAnOptionMayBeIsNamed) {
   EXPECT_EQ(read("megatron", "a.sh", kSmallGpt + "--vocab-size 50257 --cp-comm-type a2a+p2p", kOneNode),
             "a.sh:1:172: error: cp-comm-type: cp-comm-type a2a+p2p is nothing that a Job can say\n"
@@ -75,6 +86,8 @@ TEST_F(ImportedJob, WhatAScriptReadsAndDoesNotSetIsGiven) {
   const std::string right = with({{"1", "2"}, {"2", "2"}, {"REPLICAS", "16"}});
   for (const char* key : {"strategy.tp=2\n", "strategy.pp=2\n", "training.global_batch=32\n", "model.vocab=768\n"})
     EXPECT_TRUE(has(right, key)) << key << right;
+  // As a shell has it, an empty one is none where the script says so.
+  EXPECT_TRUE(has(with({{"1", "2"}, {"2", ""}, {"REPLICAS", "16"}}), "strategy.tp=2\n"));
   EXPECT_TRUE(has(with({{"REPLICAS", "16"}}),
                   "tensor-model-parallel-size: '$1' is a variable that the text does not set\n"
                   "  mend: write its value in its place, or add --variable 1=VALUE"));
