@@ -23,9 +23,9 @@ struct Import {
   std::vector<std::string> ignored;     // that the user says have no effect; "all"
   Settings given = {};                  // keys of the Job that the user gives
   bool is_script = false;               // whose variables may be given, too
-  Settings keys;                        // of the Job. Those without a place are what the framework does unasked
-  Faults faults;
-  std::vector<std::string> notes;
+  Settings keys = {};                   // of the Job. Those without a place are what the framework does unasked
+  Faults faults = {};
+  std::vector<std::string> notes = {};
   int without_effect = 0;                         // options known to have none
   std::optional<base::Fault> unknown_model = {};  // that the file names, unless the user says what it is
   std::vector<std::string> also_known = {};       // options that no table has, to be offered for misspelt ones
