@@ -43,13 +43,6 @@ config::KernelTables read_tables(const Arguments& args, Faults& faults) {
   return tables;
 }
 
-spec::Gpu gpu_named(const std::string& name, const Catalogue& catalogue, Faults& faults) {
-  config::Value at;
-  at.kind = config::Value::Kind::scalar;
-  at.text = name;
-  return catalogue.gpu(at, "fitted_to.gpu", faults);
-}
-
 /// What is on the shelves of the catalogue, with what is to be fitted.
 struct Shelves {
   std::vector<sim::Calibratable> kernels;
@@ -65,7 +58,7 @@ Shelves shelves(const Catalogue& catalogue, const std::string& only, Faults& fau
     sim::Calibratable one{catalogue.calibration(name, "calibration", {}, faults), {}, false};
     if (!one.calibration.gpu.empty()) {
       known.push_back(name);
-      one.gpu = gpu_named(one.calibration.gpu, catalogue, faults);
+      one.gpu = catalogue.gpu(config::scalar(one.calibration.gpu), "fitted_to.gpu", faults);
       one.fitted = only.empty() || only == name || only == one.calibration.gpu;
       found = found || one.fitted;
     }
@@ -121,12 +114,8 @@ void write_networks(const std::vector<spec::NetworkCalibration>& all, const Cata
 
 std::vector<spec::Framework> frameworks(const Catalogue& catalogue, Faults& faults) {
   std::vector<spec::Framework> out;
-  for (const std::string& name : catalogue.names(Catalogue::Kind::framework)) {
-    config::Value at;
-    at.kind = config::Value::Kind::scalar;
-    at.text = name;
-    out.push_back(catalogue.framework(at, "framework", faults));
-  }
+  for (const std::string& name : catalogue.names(Catalogue::Kind::framework))
+    out.push_back(catalogue.framework(config::scalar(name), "framework", faults));
   return out;
 }
 

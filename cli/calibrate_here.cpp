@@ -76,14 +76,6 @@ int time_points(const Wanted& wanted) {
   }
 }
 
-config::Value named(const std::string& name) {
-  config::Value out;
-  out.kind = config::Value::Kind::scalar;
-  out.text = name;
-  out.where = {"--node " + name, 0, 0};
-  return out;
-}
-
 /// The node of the catalogue that the points were timed on, and what joined several.
 config::Place place_of(const Arguments& args, const Wanted& wanted, const real::Machine& machine,
                        const Catalogue& catalogue) {
@@ -100,16 +92,17 @@ config::Place place_of(const Arguments& args, const Wanted& wanted, const real::
     }
     name = like.front();
   }
+  const config::Value written = config::scalar(name, {"--node " + name, 0, 0});
   config::Faults faults;
   config::Place out;
   spec::Node& node = out.cluster.node;
-  node = catalogue.node(named(name), "--node", faults);
+  node = catalogue.node(written, "--node", faults);
   if (!faults.empty()) throw base::InputError(std::move(faults));
   if (const std::string why = real::why_not(node.gpu, machine); !why.empty()) {
     throw base::InputError(
         {{"--node", name + " is not where the points were timed: " + why, "name another one: " + again, {}}});
   }
-  const config::Value tree = catalogue.expanded(Catalogue::Kind::node, named(name), "--node", faults);
+  const config::Value tree = catalogue.expanded(Catalogue::Kind::node, written, "--node", faults);
   const auto fabric = fabric_from(args, tree, catalogue, faults);
   if (!faults.empty()) throw base::InputError(std::move(faults));
   if (fabric) out.cluster.fabric = *fabric;

@@ -12,11 +12,7 @@ using config::Catalogue;
 using config::Value;
 
 Value word(const std::string& text, const std::string& option) {
-  Value value;
-  value.kind = Value::Kind::scalar;
-  value.text = text;
-  value.where.file = option;
-  return value;
+  return config::scalar(text, {option, 0, 0});
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ config::Value opened(const Arguments& args) {
     if (is_open) {
       throw base::InputError({{"PLAN", "'" + word + "' is one plan too many", "name one plan file", {}}});
     }
-    tree = config::load(word == "-" ? "/dev/stdin" : word);
+    tree = config::load(config::path_given(word));
     is_open = true;
   }
   return tree;

@@ -50,10 +50,7 @@ const KindName* kind_of(const Value& tree) {
 }
 
 Value path_value(const std::string& path) {
-  Value value;
-  value.kind = Value::Kind::scalar;
-  value.text = path.find('/') == std::string::npos ? "./" + path : path;  // a bare word would be a catalogue name
-  return value;
+  return config::scalar(path.find('/') == std::string::npos ? "./" + path : path);  // no name of the catalogue
 }
 
 /// By what the file's bases hold, of the kind for which they have one. What is wrong with them in every kind, as a base

@@ -115,7 +115,7 @@ std::vector<config::CaseFile> read(const std::vector<std::string>& paths, const 
   std::vector<base::Fault> faults;
   for (const std::string& path : paths) {
     base::or_faults(faults, [&] {
-      files.push_back(config::read_cases(path == "-" ? "/dev/stdin" : path, catalogue));
+      files.push_back(config::read_cases(config::path_given(path), catalogue));
       if (files.back().cases.empty()) faults.push_back({"cases", "is empty", "write one at least", {path, 0, 0}});
     });
   }

@@ -91,14 +91,11 @@ Entry read_entry(const Value& value, std::string path, Faults& faults) {
 }
 
 Value cluster_tree(const Entry& entry, int nodes, const Value* fabric) {
-  Value count;
-  count.kind = Value::Kind::scalar;
-  count.text = std::to_string(nodes);
   Value out;
   out.kind = Value::Kind::map;
-  out.where = out.key_where = count.where = count.key_where = entry.where;
+  out.where = out.key_where = entry.where;
   out.set("node", *entry.node);
-  out.set("nodes", std::move(count));
+  out.set("nodes", scalar(std::to_string(nodes), entry.where));
   if (fabric != nullptr) out.set("fabric", *fabric);
   return out;
 }
@@ -113,11 +110,8 @@ std::int64_t gpus_of_node(const Entry& entry, const Catalogue& catalogue) {
 void set_batch(Value& job, const std::map<std::int64_t, std::int64_t>& batches, std::int64_t gpus) {
   const auto at = batches.find(gpus);
   if (at == batches.end()) return;
-  Value training = *job.find("training"), batch;
-  batch.kind = Value::Kind::scalar;
-  batch.text = std::to_string(at->second);
-  batch.where = batch.key_where = training.where;
-  training.set("global_batch", std::move(batch));
+  Value training = *job.find("training");
+  training.set("global_batch", scalar(std::to_string(at->second), training.where));
   job.set("training", std::move(training));
 }
 
@@ -150,13 +144,6 @@ void add_faults(const std::vector<base::Fault>& found, const std::string& path, 
   }
 }
 
-Value named(const std::string& name) {
-  Value out;
-  out.kind = Value::Kind::scalar;
-  out.text = name;
-  return out;
-}
-
 /// "gh200-96gb" of "gh200-96gb (changed)": a limit of power is no other product.
 std::string as_sold(std::string name) {
   constexpr std::string_view kChanged = " (changed)";
@@ -170,7 +157,7 @@ std::optional<spec::Node> as_it_was(const spec::Node& node, const Catalogue& cat
   const std::vector<std::string> nodes = catalogue.names(Catalogue::Kind::node);
   if (sold == node.name || std::find(nodes.begin(), nodes.end(), sold) == nodes.end()) return {};
   Faults none;  // the catalogue's own are sound
-  spec::Node was = catalogue.node(named(sold), "node", none);
+  spec::Node was = catalogue.node(scalar(sold), "node", none);
   if (was.gpu.name != as_sold(node.gpu.name)) return {};
   return was;
 }

@@ -192,13 +192,8 @@ class Expander {
                            "write `key: value` entries", tree.where});
         return {};
       }
-      if (!tree.find("name") && !(kind_ == Kind::model && is_huggingface(tree))) {
-        Value name;
-        name.kind = Value::Kind::scalar;
-        name.text = fs::path(file).stem();
-        name.where = name.key_where = tree.where;
-        tree.set("name", std::move(name));
-      }
+      if (!tree.find("name") && !(kind_ == Kind::model && is_huggingface(tree)))
+        tree.set("name", scalar(fs::path(file).stem().string(), tree.where));
       return expand(std::move(tree));
     });
   }

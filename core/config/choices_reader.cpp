@@ -107,11 +107,7 @@ class Checker {
     for (const auto& [shelf, entries] : alternative.overrides.entries) {
       if (shelf == "job") continue;
       for (const auto& [name, over] : entries.entries) {
-        Value named;
-        named.kind = Value::Kind::scalar;
-        named.text = name;
-        named.where = over.key_where;
-        read_with(alternative.overrides, shelf, named, catalogue_, faults_);
+        read_with(alternative.overrides, shelf, scalar(name, over.key_where), catalogue_, faults_);
       }
     }
   }

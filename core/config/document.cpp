@@ -246,6 +246,16 @@ void Value::set(std::string_view key, Value value) {
   }
 }
 
+Value scalar(std::string_view text, const base::Where& where) {
+  Value out;
+  out.kind = Value::Kind::scalar;
+  out.text = text;
+  out.where = out.key_where = where;
+  return out;
+}
+
+std::string path_given(const std::string& word) { return word == "-" ? "/dev/stdin" : word; }
+
 Value load(const std::string& path) {
   const base::Where whole{path, 0, 0};
   const std::string mend = "name a YAML or JSON file that exists and may be read";

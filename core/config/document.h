@@ -32,8 +32,13 @@ struct Value {
   void set(std::string_view key, Value value);  // replaces or appends. REQUIRES: a map (null becomes one)
 };
 
+/// Text at a place, as if it were written there.
+Value scalar(std::string_view text, const base::Where& where = {});
+
 /// Reads a file. Throws base::InputError: cannot be read, empty, not YAML, two documents, a key twice, nested too deep.
 Value load(const std::string& path);
+/// The path of a file as a command line names it: "-" is the standard input.
+std::string path_given(const std::string& word);
 /// The same from text; `name` stands for the file in messages.
 Value parse(std::string_view text, const std::string& name);
 

@@ -32,14 +32,6 @@ std::size_t brackets_of(std::string_view key) {
   return whole && key.size() < open + 10 ? open : key.npos;
 }
 
-Value scalar_of(std::string text, const base::Where& where) {
-  Value value;
-  value.kind = Value::Kind::scalar;
-  value.text = std::move(text);
-  value.where = value.key_where = where;
-  return value;
-}
-
 /// An empty value, however YAML writes it.
 bool says_nothing(std::string_view yaml) {
   const std::string_view text = base::trimmed(yaml, " \t\n");
@@ -90,7 +82,7 @@ class Setting {
     } else if (key == "fused_kernels" && (all || (plain && scalar.text == "false"))) {
       for (const auto& [kernel, member] : spec::kFusedKernels) {
         if (all && member == &spec::FusedKernels::experts) continue;  // left to the framework, as by the scalar
-        map.set(kernel, scalar_of(scalar.text, scalar.where));
+        map.set(kernel, config::scalar(scalar.text, scalar.where));
       }
     } else if (path.starts_with("strategy.") && !path.starts_with("strategy.framework")) {
       if (scalar.text != "none") {

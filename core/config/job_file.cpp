@@ -10,7 +10,7 @@
 namespace config {
 
 Value load_job(const std::string& job, const Catalogue& catalogue) {
-  if (job == "-") return load("/dev/stdin");
+  if (job == "-") return load(path_given(job));
   std::error_code error;
   const bool is_path = job.find('/') != std::string::npos || job.ends_with(".yaml") || job.ends_with(".yml") ||
                        job.ends_with(".json") || std::filesystem::exists(job, error);

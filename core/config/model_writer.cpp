@@ -19,12 +19,7 @@ const char* name_of(spec::QkScale scale) {
   return "";
 }
 
-void add(Value& map, const char* key, std::string text) {
-  Value value;
-  value.kind = Value::Kind::scalar;
-  value.text = std::move(text);
-  map.set(key, std::move(value));
-}
+void add(Value& map, const char* key, const std::string& text) { map.set(key, scalar(text)); }
 void add(Value& map, const char* key, const char* text) { add(map, key, std::string(text)); }
 void add(Value& map, const char* key, bool value) { add(map, key, value ? "true" : "false"); }
 void add(Value& map, const char* key, std::int64_t value) { add(map, key, std::to_string(value)); }

@@ -148,11 +148,8 @@ void complete_as_named(Model& model, const Value& written, const Catalogue& cata
                        std::vector<std::string>& assumptions) {
   if (written.kind != Value::Kind::map || is_huggingface(written) || model.is_list() || model.name.empty()) return;
   for (const std::string& name : entries_named(model.name, catalogue)) {
-    Value entry;
-    entry.kind = Value::Kind::scalar;
-    entry.text = name;
     Faults its;  // faults of the catalogue are not this Job's
-    const Model known = catalogue.model(entry, "model", its);
+    const Model known = catalogue.model(scalar(name), "model", its);
     if (!its.empty() || !same_shape(model, known)) continue;
     const std::string reason = " (" + name + "'s, which it is by name and shape)";
     const Taker from{&written, "model.", reason, assumptions};

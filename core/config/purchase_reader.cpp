@@ -16,14 +16,6 @@ namespace {
 
 constexpr double kChinchilla = 20;  // tokens a parameter: Hoffmann et al., arXiv 2203.15556, table 3
 
-Value number(std::int64_t value, const base::Where& where) {
-  Value out;
-  out.kind = Value::Kind::scalar;
-  out.text = std::to_string(value);
-  out.where = out.key_where = where;
-  return out;
-}
-
 constexpr std::int64_t kUsualSequence = 8192;
 
 /// A purchaser need not know how the model is trained: the sequence that is left out of `training` is as Llama 3 had
@@ -38,7 +30,7 @@ Value filled_training(const Value* written, const spec::Model& model, const base
   if (out.find("sequence") == nullptr) {
     const std::int64_t sequence =
         model.max_positions > 0 ? std::min(model.max_positions, kUsualSequence) : kUsualSequence;
-    out.set("sequence", number(sequence, where));
+    out.set("sequence", scalar(std::to_string(sequence), where));
     assumptions.push_back("training.sequence: " + std::to_string(sequence) + " tokens");
   }
   return out;

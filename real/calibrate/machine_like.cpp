@@ -42,13 +42,6 @@ bool is_called(const std::string& name, const std::string& by_driver) {
   return says(words.front()) && same("nvl") && same("pcie");
 }
 
-config::Value named(const std::string& name) {
-  config::Value out;
-  out.kind = config::Value::Kind::scalar;
-  out.text = name;
-  return out;
-}
-
 }  // namespace
 
 std::string why_not(const spec::Gpu& gpu, const Machine& machine) {
@@ -69,7 +62,7 @@ std::vector<std::string> nodes_like(const Machine& machine, const config::Catalo
   std::set<std::string> gpus;
   for (const std::string& name : catalogue.names(Kind::node)) {
     config::Faults faults;
-    const spec::Node node = catalogue.node(named(name), "node", faults);
+    const spec::Node node = catalogue.node(config::scalar(name), "node", faults);
     if (!faults.empty() || !why_not(node.gpu, machine).empty()) continue;
     out.push_back(name);
     gpus.insert(node.gpu.name);

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "core/base/number.h"
 #include "core/base/text.h"
 #include "core/config/huggingface.h"
 #include "core/config/job_reader.h"
@@ -24,10 +25,9 @@ void read_cluster(const Value& tree, Import& i) {
   if (!node || node->kind == Value::Kind::list) return;
   const std::size_t before = i.faults.size();
   const spec::Node read = i.catalogue.node(*node, "cluster.node", i.faults);
-  const std::string nodes = flattened(tree).text("cluster.nodes", "1");
-  if (i.faults.size() > before || nodes.find_first_not_of("0123456789") != std::string::npos || nodes.size() > 7)
-    return;
-  i.nodes = std::stoll(nodes);
+  const auto nodes = base::count_in(flattened(tree).text("cluster.nodes", "1"));
+  if (i.faults.size() > before || !nodes) return;
+  i.nodes = *nodes;
   i.gpus = read.gpus * i.nodes;
   i.has_cudnn = traits_of(read.gpu.generation).cudnn;
 }
@@ -36,21 +36,14 @@ void read_cluster(const Value& tree, Import& i) {
 std::int64_t replica_of(const Value& given) {
   std::int64_t out = 1;
   const Settings flags = flattened(given);
-  for (const char* axis : {"strategy.tp", "strategy.cp", "strategy.pp"}) {
-    const std::string text = flags.text(axis, "1");
-    if (!text.empty() && text.size() < 8 && text.find_first_not_of("0123456789") == std::string::npos)
-      out *= std::max<std::int64_t>(1, std::stoll(text));
-  }
+  for (const char* axis : {"strategy.tp", "strategy.cp", "strategy.pp"})
+    out *= std::max<std::int64_t>(1, base::count_in(flags.text(axis)).value_or(1));
   return out;
 }
 
 /// Of a launcher: processes on each node, one for each GPU that is used; 0: not told by a number.
 std::int64_t processes_of_a_node(Import& i, std::int64_t nodes) {
-  const auto number = [&](const char* option) -> std::int64_t {
-    const std::string text = i.options.text(option);
-    const bool plain = !text.empty() && text.size() < 8 && text.find_first_not_of("0123456789") == std::string::npos;
-    return plain ? std::stoll(text) : 0;
-  };
+  const auto number = [&](const char* option) { return base::count_in(i.options.text(option)).value_or(0); };
   for (const char* option : {"nproc-per-node", "gpus-per-node", "ntasks-per-node"}) {
     if (const std::int64_t count = number(option); count > (option == std::string_view("ntasks-per-node") ? 1 : 0))
       return count;

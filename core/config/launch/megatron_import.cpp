@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "core/base/number.h"
 #include "core/base/text.h"
 #include "core/config/launch/layer_pattern.h"
 #include "core/config/launch/megatron.h"
@@ -40,8 +41,7 @@ Settings options_of(const Value& tree) {
 /// What the user gives at `key`, else the option's number, which the table reads again; 1 where neither tells.
 std::int64_t number_of(const Import& i, const std::string& key, const std::string& option) {
   const std::string text = i.given.has(key) ? i.given.text(key) : i.options.text(option);
-  const bool plain = !text.empty() && text.size() < 8 && text.find_first_not_of("0123456789") == std::string::npos;
-  return plain ? std::max(1L, std::stol(text)) : 1;
+  return std::max<std::int64_t>(1, base::count_in(text).value_or(1));
 }
 std::int64_t tensor_parallel(const Import& i) { return number_of(i, "strategy.tp", "tensor-model-parallel-size"); }
 

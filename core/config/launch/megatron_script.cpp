@@ -128,7 +128,7 @@ Settings options_of(const ShellScript& script) {
   if (!conditional.empty()) out.set(kUnderCondition, list_of(conditional));
   std::vector<std::string> notes, replaced;
   if (!beside.empty()) notes.push_back(base::joined(beside) + ": another program, not read");
-  for (const ReplacedVariable& one : script.replaced)
+  for (const ShellVariables::Replaced& one : script.replaced)
     replaced.push_back(one.name + " of line " + std::to_string(one.first.line) + " (set again in line " +
                        std::to_string(one.then.line) + ")");
   if (!replaced.empty()) notes.push_back("options of " + base::joined(replaced) + kAsIfItHeld);

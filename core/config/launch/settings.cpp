@@ -74,14 +74,6 @@ std::string text_of(const Value& value) {
   return '[' + out + ']';
 }
 
-Value scalar(std::string_view text, const base::Where& where) {
-  Value value;
-  value.kind = Value::Kind::scalar;
-  value.text = text;
-  value.where = where;
-  return value;
-}
-
 Value list_of(const std::vector<std::string>& items) {
   Value list;
   list.kind = Value::Kind::list;

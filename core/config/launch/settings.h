@@ -43,7 +43,6 @@ class Settings {
 
 /// A scalar as it is, a list as "[a, b]".
 std::string text_of(const Value&);
-Value scalar(std::string_view text, const base::Where& where = {});
 Value list_of(const std::vector<std::string>& items);
 
 /// Leaves of a tree by their path, in file order. Maps that are empty vanish.

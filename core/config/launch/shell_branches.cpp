@@ -2,6 +2,7 @@
 #include "core/config/launch/shell_branches.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 
 #include "core/base/number.h"
@@ -26,6 +27,11 @@ std::optional<bool> compared(const std::string& a, std::string_view by, const st
 }
 
 }  // namespace
+
+bool is_shell_condition(const std::vector<std::string>& words) {
+  constexpr std::array kAsks = {"[", "[[", "test", "true", "false"};
+  return !words.empty() && std::ranges::find(kAsks, words.front()) != kAsks.end();
+}
 
 std::optional<bool> shell_condition(const std::vector<std::string>& words) {
   std::vector<std::string> w = words;
@@ -59,6 +65,32 @@ void ShellBranches::ask_again() {
   now.state = now.taken ? State::dead : now.maybe ? State::unknown : State::certain;
 }
 
-bool ShellBranches::any(State state) const { return std::ranges::count(open_, state, &Branch::state) > 0; }
+void ShellBranches::list(std::optional<bool> status, bool both) {
+  const std::optional<bool> before = end_list(status);
+  status_ = before;
+  in_list_ = !before ? State::unknown : *before == both ? State::certain : State::dead;
+}
+
+std::optional<bool> ShellBranches::end_list(std::optional<bool> status) {
+  const std::optional<bool> out = in_list_ == State::dead      ? status_
+                                  : in_list_ == State::certain ? status
+                                                               : std::nullopt;
+  in_list_ = State::certain;
+  status_ = true;
+  return out;
+}
+
+void ShellBranches::begin_group() {
+  open_.push_back({in_list_, false, false, true});
+  end_list();
+}
+
+void ShellBranches::end_group() {
+  if (!open_.empty() && open_.back().group) open_.pop_back();
+}
+
+bool ShellBranches::any(State state) const {
+  return in_list_ == state || std::ranges::count(open_, state, &Branch::state) > 0;
+}
 
 }  // namespace config::launch

@@ -23,6 +23,7 @@ class ShellVariables {
  public:
   explicit ShellVariables(GivenVariables* given = nullptr) : given_(given) {}
 
+  /// A variable with options that a branch which may be taken sets again, to something else.
   struct Replaced {
     std::string name;
     Place first, then;
@@ -35,7 +36,6 @@ class ShellVariables {
   /// NAME=value, and NAME+=value where it `adds`. `conditional`: in a branch that may be taken. What the value takes
   /// over from the variable itself is as sure as it was.
   void assign(const std::string& name, PlacedText value, bool adds, bool conditional, Place at);
-  /// Variables with options that a branch which may be taken sets to something else.
   const std::vector<Replaced>& replaced() const { return replaced_; }
 
  private:

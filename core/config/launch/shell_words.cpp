@@ -41,8 +41,7 @@ class Lexer {
       const bool doubled = word.ends_command && (out.words.empty() || out.words.back().ends_command);
       if (!word.dead && !doubled) out.words.push_back(std::move(word));
     }
-    for (const auto& [name, first, then] : variables_.replaced())
-      out.replaced.push_back({name, where(first), where(then)});
+    out.replaced = variables_.replaced();
     return out;
   }
 
@@ -80,7 +79,9 @@ class Lexer {
     } else if (c == '\n' || c == ';' || c == '&' || c == '|') {
       next();
       end_word();
-      if (depth_ == 0) end_command();
+      const bool joins = (c == '&' || c == '|') && peek() == c;
+      if (joins) next();
+      if (depth_ == 0) end_command(joins ? (c == '&' ? End::both : End::either) : c == '|' ? End::pipe : End::list);
       if (c == '\n') documents();
     } else if (std::isspace(static_cast<unsigned char>(c))) {
       next();
@@ -297,27 +298,31 @@ class Lexer {
   void assign(std::size_t equals) {
     const bool adds = word_.letters[equals - 1] == '+';
     const std::string name = word_.letters.substr(0, equals - (adds ? 1 : 0));
-    variables_.assign(name, word_.from(equals + 1), adds, branches_.conditional(), begin_);
+    PlacedText value = word_.from(equals + 1);
+    assigns_ = value.letters.find_first_of("$`") == std::string::npos;
+    variables_.assign(name, std::move(value), adds, branches_.conditional(), begin_);
   }
 
-  /// What the command asks that ends where "then" stands.
-  std::vector<std::string> question() const {
+  /// The words of the command that ends here.
+  std::vector<std::string> command() const {
     std::vector<std::string> out;
     auto word = out_.rbegin();
-    if (word != out_.rend() && word->ends_command) ++word;
-    for (; word != out_.rend() && !word->ends_command && word->text != "if" && word->text != "elif"; ++word)
+    for (; word != out_.rend() && !word->ends_command && !among(kBefore, word->text); ++word)
       out.insert(out.begin(), word->conditional ? "$" : word->text);
-    const bool whole = word != out_.rend() && !word->ends_command;  // not the last of several commands
-    return whole ? out : std::vector<std::string>();
+    if (word != out_.rend() && word->text == "!") return {"test", "$"};  // the other way round
+    return out;
   }
   void branch() {
     const std::string& word = word_.letters;
+    if (word == "if" || word == "elif") asked_.reset();
     if (word == "if") branches_.begin_if();
     if (word == "case") branches_.begin_case();
-    if (word == "then") branches_.then(shell_condition(question()));
+    if (word == "then") branches_.then(asked_);
     if (word == "elif") branches_.ask_again();
     if (word == "else") branches_.otherwise();
     if (word == "fi" || word == "esac") branches_.end();
+    if (word == "{") branches_.begin_group();
+    if (word == "}") branches_.end_group();
   }
   /// One word for this shell that is several to who reads it: a command behind -c, "--option value" in an array that is
   /// expanded without quotes.
@@ -327,12 +332,32 @@ class Lexer {
     const bool command = !out_.empty() && (out_.back().text == "-c" || out_.back().text == "-lc");
     return command || (depth_ > 0 && letters.starts_with("--") && letters.find('=') > letters.find(' '));
   }
-  void end_command() {
+  /// What ends a command: "&&", "||", a "|", or what ends a list of them.
+  enum class End { both, either, pipe, list };
+  void end_command(End end = End::list) {
     end_word();
     redirects_ = false;
+    if (end != End::pipe) end_of_list(end);
     if (evaluates_) put(Lexer(std::exchange(evaluated_, {}), name_, variables_, nested_ + 1).script().words, false);
     evaluates_ = false;
     if (!out_.empty() && !out_.back().ends_command) out_.push_back({{"", where(place()), true}});
+  }
+  /// What asks for no truth succeeds as a rule, but what stands behind "||" is there to be run at times.
+  void end_of_list(End end) {
+    const std::vector<std::string> words = command();
+    if (words.empty() && end == End::list && (out_.empty() || out_.back().ends_command)) {
+      branches_.end_list();
+      return;
+    }
+    std::optional<bool> status = shell_condition(words);
+    const bool succeeds = words.empty() ? assigns_ || end == End::both : end == End::both && !is_shell_condition(words);
+    if (succeeds) status = true;
+    assigns_ = false;
+    if (end == End::list) {
+      asked_ = branches_.end_list(status);
+    } else {
+      branches_.list(status, end == End::both);
+    }
   }
   /// Whether nothing but what takes variables stands in front: NAME=value behind a program is its argument, and a word
   /// of an array.
@@ -364,6 +389,8 @@ class Lexer {
   int depth_ = 0;  // of arrays
   int open_ = 0;   // parentheses of others
   ShellBranches branches_;
+  bool assigns_ = false;       // the command gives a variable a text without a question
+  std::optional<bool> asked_;  // the status of the list before "then"
   bool in_word_ = false;
   bool redirects_ = false;  // the next word is where to or from
   bool begins_document_ = false;

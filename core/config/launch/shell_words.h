@@ -19,15 +19,9 @@ struct ShellWord {
   bool conditional = false;   // of a branch that may be taken, or of a variable that is set there
 };
 
-/// A variable with options that a branch which may be taken sets again, to something else.
-struct ReplacedVariable {
-  std::string name;
-  base::Where first, then;
-};
-
 struct ShellScript {
   std::vector<ShellWord> words;  // without branches that are never taken, and here-documents that are no scripts
-  std::vector<ReplacedVariable> replaced;
+  std::vector<ShellVariables::Replaced> replaced;
 };
 
 /// `name` stands for the file in places. `given`: variables that the script reads without setting them. A quote that

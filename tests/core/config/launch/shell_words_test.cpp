@@ -146,6 +146,27 @@ TEST(ShellWords, OfBranchesThatAreDecidedOneIsTaken) {
   EXPECT_NE(read("3").find("run 3"), std::string::npos);
 }
 
+TEST(ShellWords, AListGoesOnByTheStatusOfWhatWasBefore) {
+  const auto of = [](const std::string& list) { return words("D=1\nA=2\n" + list + "\nrun $A"); };
+  const auto ends = [&](const std::string& list, const std::string& a) { return of(list).ends_with("run " + a + " ;"); };
+  EXPECT_TRUE(ends("[ $D = 1 ] && A=4", "4"));
+  EXPECT_TRUE(ends("[ $D = 2 ] && A=4", "2"));
+  EXPECT_TRUE(ends("[ $D = 2 ] || A=4", "4"));
+  EXPECT_TRUE(ends("[ $D = 1 ] || A=4", "2"));
+  EXPECT_TRUE(ends("[ $D = 1 ] && A=4 || A=8", "4"));
+  EXPECT_TRUE(ends("[ $D = 2 ] && A=4 || A=8", "8"));
+  EXPECT_TRUE(ends("[ $D = 2 ] && { x; A=4; }", "2"));
+  EXPECT_TRUE(ends("[ $D = 2 ] && x; A=4", "4"));  // the list is over
+  EXPECT_TRUE(ends("cd x && A=4", "4"));           // what asks for nothing succeeds
+  EXPECT_TRUE(ends("if [ $D = 1 ] && [ $A = 2 ]; then A=4; fi", "4"));
+  EXPECT_TRUE(ends("if [ $D = 1 ] && [ $A = 3 ]; then A=4; fi", "2"));
+  EXPECT_TRUE(ends("if [ $D = 2 ] || [ $A = 2 ]; then A=4; fi", "4"));
+  // Not known: what may have been said is taken, and told.
+  const auto may = shell_words("[ $X = 1 ] && A=4\nrun $A", "run.sh");
+  EXPECT_EQ(may[may.size() - 2].text, "4");
+  EXPECT_TRUE(may[may.size() - 2].conditional);
+}
+
 TEST(ShellWords, AVariableGrows) {
   EXPECT_EQ(words("A='--tp 2'\nA+=' --pp 4'\nrun $A"), "run --tp 2 --pp 4 ;");
   const auto script = config::launch::shell_script("A='--tp 2'\nif x; then A=\"$A --pp 4\"; fi\nrun $A", "run.sh");
