@@ -1,5 +1,7 @@
 // cli/measure.cpp -- forerun measure JOB: trains a job on this machine's GPUs for a few steps, by a worker process for
 // each, or without any (--backend cpu); without JOB it checks the GPUs. SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
+
 #include "cli/command.h"
 #include "cli/exit_code.h"
 #include "cli/html.h"
@@ -69,6 +71,7 @@ int run_measure(const Arguments& arguments) {
   if (arguments.operands().empty()) return check_gpus(arguments, gpus);
   refuse_stdout_for_pages(arguments);
   const MeasuredJob measured = measured_job(arguments, gpus);
+  if (measured.job.strategy.launch_blocking) setenv("CUDA_LAUNCH_BLOCKING", "1", 1);  // the workers' too
   const auto failures = run_workers(measured.gpus, measured.words);
   if (!failures.empty()) return verdict_on(failures);
   write_recorded(measured, arguments);

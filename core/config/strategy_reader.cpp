@@ -104,6 +104,7 @@ void read_kernels(MapReader& map, spec::Strategy& s) {
   map.part("fused_kernels", s.fused_kernels, read_fused_kernels);
   map.read("linear_cross_entropy", s.linear_cross_entropy);
   s.compile_given = map.read("compile", s.compile);
+  map.read("launch_blocking", s.launch_blocking);
   map.read("cuda_graphs", s.cuda_graphs);
   map.part("overlap", s.overlap, read_overlap);
 }

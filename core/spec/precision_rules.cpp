@@ -30,6 +30,10 @@ class Precision : Rules {
       fault("strategy.compile", job_.framework.name + " compiles every step",
             "leave it out, or write framework: torch for eager code");
     }
+    if (s_.launch_blocking && s_.cuda_graphs.value_or(CudaGraphs::none) != CudaGraphs::none) {
+      fault("strategy.launch_blocking", "makes the host wait for each kernel, and a graph is launched as a whole",
+            "leave it out, or write cuda_graphs: false");
+    }
     if (s_.fused_kernels.experts == true) {
       const std::string why = no_fused_experts(job_);
       if (!why.empty()) fault("strategy.fused_kernels.experts", "does not take " + why, "write experts: false");

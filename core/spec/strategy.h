@@ -144,6 +144,7 @@ struct Strategy {
   bool compile = false;
   bool compile_given = false;             // otherwise resolve() may choose
   std::optional<CudaGraphs> cuda_graphs;  // resolve() fills it
+  bool launch_blocking = false;           // CUDA_LAUNCH_BLOCKING=1: a launch returns when its kernel has ended
   Overlap overlap;
   std::string framework = "megatron";
   std::vector<int> stage_layers;  // layers of each stage, or of each of pp x vpp chunks in model order

@@ -6,11 +6,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <sstream>
+#include <string_view>
 
 #include "core/base/fault.h"
 #include "core/config/catalogue.h"
@@ -177,6 +179,18 @@ real::JoinedTrace gather_traces(real::World& world, const plan::Plan& plan, cons
   return world.identity.rank == 0 ? real::joined(std::move(all)) : real::JoinedTrace{};
 }
 
+/// CUDA has read the variable by now, where a launcher started this process.
+void expect_launches_as_told(const spec::Job& job) {
+  const char* const given = std::getenv("CUDA_LAUNCH_BLOCKING");
+  const bool blocks = given && *given && std::string_view(given) != "0", told = job.strategy.launch_blocking;
+  if (blocks == told) return;
+  throw base::InputError(
+      {{"strategy.launch_blocking",
+        told ? "is true, and CUDA_LAUNCH_BLOCKING is not set" : "is false, and CUDA_LAUNCH_BLOCKING is set",
+        told ? "export CUDA_LAUNCH_BLOCKING=1" : "unset CUDA_LAUNCH_BLOCKING, or write launch_blocking: true",
+        {}}});
+}
+
 std::string run(real::World& world, const std::vector<std::string>& words) {
   const RunOptions options = run_options(words);
   const spec::Job job = job_of(options);
@@ -185,6 +199,7 @@ std::string run(real::World& world, const std::vector<std::string>& words) {
   if (const auto faults = real::unsupported_on_gpu(job, plan, world.identity.world); !faults.empty()) {
     throw base::InputError(faults);
   }
+  expect_launches_as_told(job);
   const bool captured = job.strategy.cuda_graphs == spec::CudaGraphs::whole;
   if (captured && options.warmup == 0) {
     throw base::InputError({{"--warmup",

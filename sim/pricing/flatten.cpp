@@ -51,6 +51,14 @@ struct Pace {
   double host = 1;
 };
 
+/// The host waits for it before it issues more. A launch that blocks on one of two transfers between stages would keep
+/// back the other, so frameworks group them: what reads them waits.
+bool holds_host(const plan::Operator& op, const plan::Work& work, const spec::Job& job) {
+  if (std::holds_alternative<plan::HostSync>(work)) return true;
+  if (job.framework.synchronizes_each_reduce && op.stream == plan::Stream::dp) return true;
+  return job.strategy.launch_blocking && !std::holds_alternative<plan::Transfer>(work);
+}
+
 Step step_of(const plan::Operator& op, const plan::Plan& plan, const Pace& pace, const spec::Job& job) {
   const plan::Work& work = plan.works[op.work];
   Step step;
@@ -60,8 +68,7 @@ Step step_of(const plan::Operator& op, const plan::Plan& plan, const Pace& pace,
   step.stream = static_cast<std::uint8_t>(op.stream);
   step.resources = resources_of(work, op.stream, job.cluster.node);
   if (std::holds_alternative<plan::RatedCopy>(work)) step.resources = host_link_of(op.stream, job.cluster);
-  step.synchronizes = std::holds_alternative<plan::HostSync>(work) ||
-                      (job.framework.synchronizes_each_reduce && op.stream == plan::Stream::dp);
+  step.synchronizes = holds_host(op, work, job);
   step.waits = op.waits;
   step.records = op.records;
   if (const auto* collective = std::get_if<plan::Collective>(&work)) {

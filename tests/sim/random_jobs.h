@@ -73,6 +73,7 @@ class Source {
       f.whole_later_chunks = coin();
       f.synchronizes_each_reduce = below(4) == 0;
       f.scatter_gather_pipeline = coin();
+      j.strategy.launch_blocking = f.synchronizes_each_reduce && f.scatter_gather_pipeline && !j.strategy.cuda_graphs;
       f.bucket_copies = !f.whole_later_chunks;  // without a draw of its own: jobs stay what they were
       if (j.strategy.zero >= 2) {
         f.unit_copies = coin();

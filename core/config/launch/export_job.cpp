@@ -64,7 +64,7 @@ void tell_others(const Value& tree, Export& e) {
     }
   };
   note(tree.find("training"), "training.", {"data", "checkpoint"});
-  note(tree.find("strategy"), "strategy.", {"moe_imbalance", "moe_routing"});
+  note(tree.find("strategy"), "strategy.", {"moe_imbalance", "moe_routing", "launch_blocking"});
   note(&tree, "", {"network", "simulation"});
   if (!others.empty()) e.notes.push_back("not in the files: " + others);
 }

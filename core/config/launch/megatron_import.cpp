@@ -284,6 +284,8 @@ void read_script(Import& i) {
   if (const Value* notes = i.options.take(kNotes)) {
     for (std::string& note : texts_of(*notes)) i.notes.push_back(std::move(note));
   }
+  if (const Value* blocking = i.options.take(kLaunchBlocking))
+    i.keys.set("strategy.launch_blocking", "true", blocking->where);
   const Value* options = i.options.take(kUnderCondition);
   if (!options) return;
   std::vector<std::string> told;

@@ -42,6 +42,10 @@ class Lexer {
       if (!word.dead && !doubled) out.words.push_back(std::move(word));
     }
     out.replaced = variables_.replaced();
+    for (const auto& [name, value] : variables_.all()) {
+      const Place at = value.places.empty() ? Place{} : value.places.front();
+      out.variables[name] = {value.letters, where(at), false, value.conditional()};
+    }
     return out;
   }
 

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,7 @@ struct ShellWord {
 };
 
 struct ShellScript {
+  std::map<std::string, ShellWord> variables;  // as its end leaves them
   std::vector<ShellWord> words;  // without branches that are never taken, and here-documents that are no scripts
   std::vector<ShellVariables::Replaced> replaced;
 };

@@ -240,6 +240,35 @@ TEST(Flatten, AFrameworkMayWaitForEachReduction) {
   EXPECT_FALSE(steps_of(job)[2].synchronizes);  // of another stream
 }
 
+// All works take 1 s, and the host 1 ms to launch one: what the step launches runs behind one another.
+TEST(Flatten, BlockingLaunchesPutEverythingBehindOneAnother) {
+  const spec::Job job = toy::job({.microbatches = 2}, [](spec::Job& j) { j.strategy.launch_blocking = true; });
+  const plan::Plan plan = plan::build(job);
+  const sim::EngineInput in = sim::flatten(plan, std::vector<base::Seconds>(plan.works.size(), base::Seconds(1)), job);
+  trace::Ticks sum = in.host_start;
+  for (const plan::Call& call : plan.roles[0].calls) {
+    const std::int32_t* const segments = in.segments_of(0);
+    for (std::int32_t s = segments[call.segment]; s < segments[call.segment + 1]; ++s)
+      sum += in.steps[s].duration + in.steps[s].host;
+  }
+  EXPECT_GT(sum, sim::to_ticks(base::Seconds(10)));
+  EXPECT_EQ(sim::run(in).end, sum);
+}
+
+// In a pipeline both hosts would wait for one another if a send held its own: what reads it waits.
+TEST(Flatten, BlockingLaunchesDoNotHoldTheHostOfTransfers) {
+  const Flat flat(
+      toy::job({.tp = 2, .pp = 2, .microbatches = 3}, [](spec::Job& j) { j.strategy.launch_blocking = true; }));
+  std::size_t step = 0;
+  for (const plan::Segment& segment : flat.plan.segments) {
+    for (const plan::Operator& op : segment.operators) {
+      const bool transfer = std::holds_alternative<plan::Transfer>(flat.plan.works[op.work]);
+      EXPECT_NE(flat.in.steps[step++].synchronizes, transfer);
+    }
+  }
+  EXPECT_FALSE(sim::run(flat.in).deadlocked);
+}
+
 TEST(Flatten, TheTraceTellsEveryOperatorByItsName) {
   const Flat flat(toy::job({.tp = 2, .pp = 2, .microbatches = 3}));
   const trace::Trace trace = sim::to_trace(flat.plan, flat.in, sim::run(flat.in));
