@@ -152,10 +152,11 @@ void keep_for_adapters(const Context& c, spec::LayerParts parts, BlockActivation
   if (c.model.mla && !lora.qkv) {  // what the projections up read; the norms in front of them keep their own inputs
     out.qkv -= c.shard_tokens * (c.model.mla->q_lora_rank + c.model.mla->kv_lora_rank) * e;
   }
-  if (!lora.ffn && parts.has_experts()) {
+  const bool unread = !lora.ffn || copied;  // what the feed-forward's matmuls multiply
+  if (unread && parts.has_experts()) {
     const MoeShape shape(c);
     out.experts -= (shape.rows * (shape.width + shape.ffn) + c.tokens * shape.shared_ffn) * e;
-  } else if (!lora.ffn || copied) {
+  } else if (unread && parts.has_dense()) {
     out.feed_forward -= c.tokens * c.ffn * e;
   }
   for (const Placed& one : adapted_linears(c, parts)) {

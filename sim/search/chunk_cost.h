@@ -39,6 +39,7 @@ struct PassMemory {
 struct ChunkMemory {
   PassMemory forward, backward, weights;  // backward: of the inputs alone where weight gradients run apart
   std::int64_t gather_pool = 0;           // zero 3: bytes of two neighbouring units
+  std::int64_t kept = 0;                  // and of those that stay from the first forward to the last backward
 };
 
 struct PassCost {

@@ -65,14 +65,22 @@ bool may_wait_for_host(const PassCost& pass) {
   return pass.host > 0 || pass.issue > kAhead * pass.time;
 }
 
-/// Passes in the middle of a step.
+/// Passes in the middle of a step; where `only`, those of a step's only microbatch, which are its first and last.
 struct Usual {
-  explicit Usual(const plan::Context& c) : upkeep(c), split(c.strategy.traits().splits_backward) {}
+  explicit Usual(const plan::Context& c, bool only = false)
+      : upkeep(c), split(c.strategy.traits().splits_backward), only(only) {}
   plan::Upkeep upkeep;
   bool split;  // weight gradients run apart
-  Passes::ForwardKind forward() const { return {.gathers = upkeep.each_gathers}; }
+  bool only;
+  Passes::ForwardKind forward() const { return only ? first() : Passes::ForwardKind{.gathers = upkeep.each_gathers}; }
+  Passes::ForwardKind first() const {
+    return {.gathers = upkeep.each_gathers || upkeep.first_gathers, .first = upkeep.first_differs};
+  }
   Passes::BackwardKind backward() const {
-    return {.reduces = upkeep.each_reduces, .sums = upkeep.each_sums, .releases = !upkeep.keeps};
+    const bool reduces = upkeep.each_reduces || (only && upkeep.last_reduces);
+    return {.reduces = reduces,
+            .sums = upkeep.each_sums || (only && reduces),
+            .releases = only || !upkeep.keeps};
   }
   Weights weights() const { return split ? Weights::apart : Weights::at_once; }
 };
@@ -88,8 +96,8 @@ plan::Plan empty_plan(const plan::Context& c) {
 struct UsualPasses {
   enum Segment : std::int32_t { F, B, W, kCount };  // W is empty unless weight gradients run apart
 
-  UsualPasses(const plan::Context& c, const ChunkOfStage& at)
-      : usual(c), plan(empty_plan(c)), pool(plan), passes(c, pool, at.stage, at.chunks) {
+  UsualPasses(const plan::Context& c, const ChunkOfStage& at, bool only = false)
+      : usual(c, only), plan(empty_plan(c)), pool(plan), passes(c, pool, at.stage, at.chunks) {
     plan.segments.push_back(passes.forward(at.index, usual.forward()));
     Passes::Backward backward = passes.backward(at.index, usual.backward(), usual.weights());
     plan.segments.push_back(std::move(backward.input));
@@ -114,12 +122,18 @@ struct UsualPasses {
 }  // namespace
 
 ChunkMemory memory_of(const plan::Context& c, const ChunkOfStage& at) {
-  const UsualPasses once(c, at);
+  const bool only = c.scatters_gradients && c.microbatches == 1;
+  UsualPasses once(c, at, only);
   const std::vector<plan::Segment>& passes = once.plan.segments;
   const ByteWeights weights = weights_of(c.job.framework);
-  return {memory_of(passes[UsualPasses::F], weights), memory_of(passes[UsualPasses::B], weights),
-          memory_of(passes[UsualPasses::W], weights),
-          std::max(gather_pool(once.plan, passes[UsualPasses::F]), gather_pool(once.plan, passes[UsualPasses::B]))};
+  ChunkMemory out{memory_of(passes[UsualPasses::F], weights), memory_of(passes[UsualPasses::B], weights),
+                  memory_of(passes[UsualPasses::W], weights),
+                  std::max(gather_pool(once.plan, passes[UsualPasses::F]), gather_pool(once.plan, passes[UsualPasses::B]))};
+  // Where weight gradients run apart a step may be fullest behind the last backward, which lets go.
+  if (!once.usual.upkeep.keeps || once.usual.split || only) return out;
+  const PassMemory first = memory_of(once.passes.forward(at.index, {.gathers = true}), weights);
+  out.kept = first.net.total() - out.forward.net.total();
+  return out;
 }
 
 ChunkCost cost_of(const plan::Context& c, const ChunkOfStage& at, PriceList& prices) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "core/plan/muon.h"
 #include "sim/memory/footprint.h"
 #include "sim/search/two_level.h"
 
@@ -52,7 +53,8 @@ std::int64_t Draft::peak_of(int stage, bool least) {
   const auto memory = [&](std::size_t v) -> const ChunkMemory& { return memory_of(kind.chunk_kinds[v], least); };
   const ByteWeights weights = weights_of(job_.framework);
   Rise most;
-  if (job_.framework.optimizer_workspace > 0 && !least) most.moving = ends_of(kind).workspace;
+  const bool works = job_.framework.optimizer_workspace > 0 || plan::by_muon(c_);
+  if (works && !least) most.moving = ends_of(kind).workspace;
   Rise heaviest = most;
   for (const Fullness& moment : shape_->fullest[stage]) {
     const PassMemory& pass = of_pass(memory(moment.chunk), moment.pass);
@@ -60,6 +62,8 @@ std::int64_t Draft::peak_of(int stage, bool least) {
       for (std::size_t v = 0; v < moment.forwards.size(); ++v) {
         add_rise(level, memory(v).forward.net, moment.forwards[v] + moment.gradients[v]);
         add_rise(level, memory(v).backward.net, moment.gradients[v]);
+        const bool has_begun = moment.forwards[v] + moment.gradients[v] > 0 || static_cast<int>(v) == moment.chunk;
+        if (has_begun) level.other += memory(v).kept;
       }
       if (least) level.communication = level.other = 0;
       level.other += kind.sums - kind.fresh;

@@ -184,9 +184,9 @@ std::optional<Standing> Searcher::priced(const Candidate& one, Desk& desk) {
     Draft draft(job, books_, desk.prices);
     if (draft.agrees()) return Standing{draft.step_time(), one.bytes, one.point};
   }
-  ++operator_level_;
   const Outline step = outline(job);
   if (!step.fits) return {};
+  ++operator_level_;
   return Standing{step.pace_s, step.peak_bytes, one.point};
 }
 

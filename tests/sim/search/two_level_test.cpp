@@ -243,6 +243,54 @@ TEST(TwoLevel, WholeGradientsThatStayForTheSumCount) {
   }
 }
 
+// Its only backward is the last one, which scatters what it makes; and what a step gathers once is there all the while.
+TEST(TwoLevel, OfAReplicasOnlyMicrobatchNothingStays) {
+  spec::SearchSpace space;
+  space[spec::SearchKey::zero] = {2, 3};
+  space[spec::SearchKey::pp] = {1, 2};
+  space[spec::SearchKey::micro_batch] = {4, 8};
+  Drawn drawn = draw(400, 8, space);
+  drawn.base.strategy.fsdp.sync_each_microbatch = false;
+  drawn.base.strategy.fsdp.reshard = false;
+  drawn.base.framework.fused.grad_accumulation = false;
+  sim::JobMaker jobs(drawn.base, space);
+  sim::Books books;
+  sim::PriceList prices(drawn.base.cluster, drawn.base.network);
+  int only = 0, below = 0;
+  for (const spec::SearchPoint& point : drawn.points) {
+    const spec::Job& job = jobs.job_of(point);
+    sim::Draft draft(job, books, prices);
+    const bool agrees = draft.agrees();
+    const result::Prediction whole = sim::predict(job, sim::Detail::chains).prediction;
+    const auto bytes = draft.peak_within(std::int64_t{1} << 60);
+    ASSERT_TRUE(bytes.has_value());
+    const double ratio = static_cast<double>(*bytes) / static_cast<double>(whole.peak_bytes);
+    EXPECT_LE(ratio, 1.001) << whole.job;
+    EXPECT_GE(ratio, agrees ? 0.999 : 0.5) << whole.job;
+    only += plan::Context(job).microbatches == 1;
+    below += ratio < 0.95 && !job.strategy.traits().splits_backward;
+  }
+  EXPECT_GE(only, 10);
+  EXPECT_LE(below, std::ssize(drawn.points) / 10);
+}
+
+TEST(TwoLevel, MuonsWorkspaceCounts) {
+  spec::SearchSpace space;
+  space[spec::SearchKey::zero] = {0, 1};
+  Drawn drawn = draw(60, 9, space);
+  drawn.base.training.optimizer = spec::Optimizer::muon;
+  sim::JobMaker jobs(drawn.base, space);
+  sim::Books books;
+  sim::PriceList prices(drawn.base.cluster, drawn.base.network);
+  for (const spec::SearchPoint& point : drawn.points) {
+    const spec::Job& job = jobs.job_of(point);
+    const auto bytes = sim::Draft(job, books, prices).peak_within(std::int64_t{1} << 60);
+    ASSERT_TRUE(bytes.has_value());
+    const std::int64_t whole = sim::predict(job, sim::Detail::chains).prediction.peak_bytes;
+    EXPECT_NEAR(static_cast<double>(*bytes) / static_cast<double>(whole), 1, 0.001);
+  }
+}
+
 TEST(TwoLevel, CodeOfTheUsersIsNoneOfTheFrameworks) {
   // Zero 3 of one replica shards nothing, but its model's linears are apart: books that both share keep them apart.
   spec::SearchSpace space;
