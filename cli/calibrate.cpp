@@ -38,7 +38,12 @@ config::KernelTables read_tables(const Arguments& args, Faults& faults) {
   paths.insert(paths.end(), args.operands().begin(), args.operands().end());
   config::KernelTables tables;
   for (const std::string& path : paths) {
-    base::or_faults(faults, [&] { config::read_kernels(path, tables); });
+    const std::size_t rows = tables.rows.size() + tables.collectives.size();
+    base::or_faults(faults, [&] {
+      config::read_kernels(path, tables);
+      if (tables.rows.size() + tables.collectives.size() == rows)
+        faults.push_back({"--from-data", "holds no row", "name a table of measured kernels or collectives", {path, 0, 0}});
+    });
   }
   return tables;
 }

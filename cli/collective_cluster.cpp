@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/collective_cluster.h"
 
+#include <cstdint>
+
 #include "cli/number.h"
 #include "core/base/text.h"
 #include "core/spec/ranges.h"
@@ -77,6 +79,15 @@ CollectiveCluster cluster_from(const Arguments& args, const Catalogue& catalogue
   if (cluster.apart()) {
     faults.push_back({"--nodes", "this node has no network cards", "write --nodes 1, or name a node with cards", {}});
   }
+  if (const std::int64_t places = spec::most_nodes(cluster); cluster.nodes > places) {
+    faults.push_back({"--nodes",
+                      "the fabric has places for " + std::to_string(places) + " nodes, " +
+                          std::to_string(cluster.nodes) + " are more",
+                      "write as many or fewer, or name a larger fabric",
+                      {}});
+  }
+  spec::plug_in(cluster);
+  cluster.node.nvlink.domain = spec::placed_domain(cluster);
   return out;
 }
 

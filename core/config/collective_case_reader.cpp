@@ -69,6 +69,7 @@ spec::Cluster read_measured_cluster(MapReader& map, const Catalogue& catalogue, 
   } else if (cluster.nodes > 1) {
     map.fault("fabric", "is missing, and the node has no fabric of its own", "add `fabric:`");
   }
+  spec::plug_in(cluster);
   return cluster;
 }
 

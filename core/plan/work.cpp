@@ -57,7 +57,10 @@ double flops(const Other&) {
 
 }  // namespace
 
-double pairs_of(const Attention& w) { return static_cast<double>(w.batch) * attended_pairs(w); }
+double pairs_of(const Attention& w) {
+  const bool whole = w.kernel == spec::AttentionKernel::mem_efficient;  // its mask is data
+  return static_cast<double>(w.batch) * (whole ? static_cast<double>(w.q_len * w.kv_len) : attended_pairs(w));
+}
 
 double pairs_of(const IndexScores& w) {
   return pairs_of(Attention{.batch = w.batch,

@@ -7,11 +7,12 @@
 namespace spec {
 
 /// sparse: each query with the keys that an indexer chose for it alone, on the latent vectors (FlashMLA forward,
-/// cuDNN's DSA backward).
-enum class AttentionKernel { unfused, fused_softmax, flash1, flash2, flash3, cudnn, sparse };
+/// cuDNN's DSA backward). mem_efficient: the kernel out of xFormers that PyTorch's scaled_dot_product_attention takes
+/// where a mask is handed to it, a padded batch's or a bias, of which it computes the whole square.
+enum class AttentionKernel { unfused, fused_softmax, flash1, flash2, flash3, cudnn, sparse, mem_efficient };
 template <>
 inline constexpr auto kNamesOf<AttentionKernel> = spelt("unfused", "fused_softmax", "flash1", "flash2", "flash3",
-                                                        "cudnn", "sparse");
+                                                        "cudnn", "sparse", "mem_efficient");
 inline constexpr int kAttentionKernels = kNamesOf<AttentionKernel>.size();
 
 /// Two batched matmuls with a softmax between them, whose scores go through memory.

@@ -20,6 +20,7 @@ bool runs_on(Generation g, AttentionKernel kernel, const Job& job) {
     case AttentionKernel::flash3: return half && has.flash3 && head_dim <= 256;
     case AttentionKernel::cudnn: return half && has.cudnn && head_dim <= (has.wide_cudnn_heads || serves ? 256 : 128);
     case AttentionKernel::sparse: return false;  // nothing chooses keys
+    case AttentionKernel::mem_efficient: return !has.amd && !serves;
   }
   return false;
 }

@@ -15,6 +15,25 @@ int Cluster::places() const {
   return static_cast<int>(places);
 }
 
+std::int64_t most_nodes(const Cluster& cluster) {
+  const Fabric& fabric = cluster.fabric;
+  if (fabric.kind == Fabric::Kind::torus) return cluster.places();
+  if (fabric.kind == Fabric::Kind::dragonfly && fabric.groups > 0 && !fabric.upper_tiers.empty())
+    return std::int64_t{fabric.groups} * fabric.upper_tiers.front().nodes;
+  return cluster.nodes;
+}
+
+int placed_domain(const Cluster& cluster) {
+  const Node& node = cluster.node;
+  if (node.gpus < 1 || node.nvlink.domain <= node.gpus || cluster.gpus() <= node.nvlink.domain)
+    return node.nvlink.domain;
+  const int whole = node.nvlink.domain / node.gpus;
+  for (int nodes = whole; 2 * nodes >= whole; --nodes) {
+    if (cluster.nodes % nodes == 0) return nodes * node.gpus;
+  }
+  return node.nvlink.domain;
+}
+
 int Cluster::kind_of_rank(int rank) const {
   int kind = 0;
   for (int first = 0; kind + 1 < kinds(); ++kind) {

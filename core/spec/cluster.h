@@ -138,6 +138,15 @@ struct Cluster {
 /// slower, and keeps what they are rated.
 void plug_in(Cluster&);
 
+/// That the fabric has places for: of a torus by its shape, of a dragonfly by its groups; otherwise as many as there
+/// are.
+std::int64_t most_nodes(const Cluster&);
+
+/// GPUs of one NVLink domain that spans nodes which a job takes when it needs several: schedulers place equal segments
+/// of nodes (Slurm's topology/block), so 256 GPUs on racks of 72 are four times 64. A segment below half of the domain
+/// is not worth it: then domains are filled.
+int placed_domain(const Cluster&);
+
 std::string gpus_text(const Cluster&);   // "64 GPUs", "1 GPU"
 std::string nodes_text(const Cluster&);  // "8 x dgx-h100", "4 x dgx-h100 + 4 x dgx-a100-80gb"
 

@@ -33,13 +33,7 @@ class Hardware : Rules {
 
   void fabric_holds_all() {
     const Fabric& fabric = cluster_.fabric;
-    std::int64_t places = cluster_.nodes;
-    if (fabric.kind == Fabric::Kind::torus) {
-      places = cluster_.places();
-    } else if (fabric.kind == Fabric::Kind::dragonfly && fabric.groups > 0 && !fabric.upper_tiers.empty()) {
-      places = std::int64_t{fabric.groups} * fabric.upper_tiers.front().nodes;
-    }
-    if (cluster_.nodes > places) {
+    if (const std::int64_t places = most_nodes(cluster_); cluster_.nodes > places) {
       fault("cluster.fabric", "has places for " + text(places) + " nodes, and the cluster has " + text(cluster_.nodes),
             fabric.kind == Fabric::Kind::torus ? "write a larger cluster.fabric.shape"
                                                : "write more cluster.fabric.groups");

@@ -60,20 +60,6 @@ void balance_stages(Job& job, Filler& filler) {
                   (shares_choices(job.model) ? "; each begins at a layer with an indexer" : ""));
 }
 
-/// GPUs of one NVLink domain that spans nodes which a job takes when it needs several: schedulers place equal segments
-/// of nodes (Slurm's topology/block), so 256 GPUs on racks of 72 are four times 64. A segment below half of the domain
-/// is not worth it: then domains are filled.
-int placed_domain(const Cluster& cluster) {
-  const Node& node = cluster.node;
-  if (node.gpus < 1 || node.nvlink.domain <= node.gpus || cluster.gpus() <= node.nvlink.domain)
-    return node.nvlink.domain;
-  const int whole = node.nvlink.domain / node.gpus;
-  for (int nodes = whole; 2 * nodes >= whole; --nodes) {
-    if (cluster.nodes % nodes == 0) return nodes * node.gpus;
-  }
-  return node.nvlink.domain;
-}
-
 /// What every trainer with the framework does, or with experts, which take each token from one rank alone.
 void fill_sequence_parallel(Job& job, Filler& of_framework) {
   Strategy& s = job.strategy;
@@ -128,6 +114,14 @@ void place_domain(Job& job, Filler& filler) {
   if (domain == job.cluster.node.nvlink.domain) return;
   job.cluster.node.nvlink.domain = domain;
   filler.tell("nvlink.domain", std::to_string(domain), "equal segments of nodes, as schedulers place them");
+}
+
+/// A learned table that nobody tells the length of.
+void fill_positions(Job& job, Filler& filler) {
+  if (!job.model.has_position_table() || job.model.max_positions > 0 || job.model.is_list()) return;
+  const Training& t = job.training;
+  job.model.max_positions = t.mode == Mode::decode ? t.cached() : t.sequence;
+  filler.tell("model.max_positions", std::to_string(job.model.max_positions), "a row for each position");
 }
 
 void fill_padding(Job& job, Filler& filler) {
@@ -231,6 +225,7 @@ Job resolve(Job job) {
   assume_curves(job);
   tell_cards(job, of_framework);
   place_domain(job, of_framework);
+  fill_positions(job, of_framework);
   fill_kernels(job, of_framework);
   fill_written_gelu(job, of_framework);
   fill_dropout(job, of_framework);

@@ -110,6 +110,8 @@ std::vector<Refusal> model_refusals(const spec::Job& job) {
   return {
       {m.qk_norm && m.qk_scale != spec::QkScale::head, "model.qk_norm",
        "a norm of queries and keys that scales by other than the numbers of a head", "write qk_norm: true"},
+      {m.has_position_table() && m.max_positions < job.training.sequence, "model.max_positions",
+       "a sequence that is longer than the table of positions", "write a shorter training.sequence, or more rows"},
   };
 }
 

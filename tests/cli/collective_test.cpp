@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/run_forerun.h"
@@ -42,6 +43,32 @@ TEST(ShowCollective, EveryFaultOfTheLineIsTold) {
        {"did you mean all_reduce?", "--nodes: 'x' is no whole number", "--algorithm: 'rung' is not known", "--min: "}) {
     EXPECT_TRUE(contains(run.err, fault)) << fault << '\n' << run.err;
   }
+}
+
+// 8 cards of 400 Gb/s behind ports of 100 Gb/s bring a node 8 x 12.5 = 100 GB/s.
+TEST(ShowCollective, CardsRunAtTheFabricsPorts) {
+  const Answer run = forerun(
+      "show collective all_gather --node dgx-h100 --nodes 4 --fabric ethernet-100g --min 8GiB --max 8GiB --json -");
+  const double bandwidth = json::parse(run.out)["rows"][0]["busbw"];
+  EXPECT_LE(bandwidth, 100e9);
+  EXPECT_GE(bandwidth, 20e9);
+}
+
+TEST(ShowCollective, AFabricHoldsNoMoreNodesThanItHasPlacesFor) {
+  EXPECT_TRUE(contains(forerun("show collective all_reduce --node dgx-h100 --nodes 300 --fabric torus-2d").err,
+                       "--nodes: the fabric has places for 256 nodes, 300 are more"));
+}
+
+// 20 nodes of 4 GPUs fill racks of 72 as 40 and 40, so that no rack's few cards set the pace.
+TEST(ShowCollective, RacksAreFilledInEqualSegments) {
+  const auto time = [](const std::string& node) {
+    const std::string size = " --nodes 20 --min 16GiB --max 16GiB --json -";
+    return json::parse(forerun("show collective all_reduce --node " + node + size).out)["rows"][0]["time_s"].get<double>();
+  };
+  const ScratchFolder folder;
+  const std::string node = folder / "segments.yaml";
+  std::ofstream(node) << "{name: segments, base: gb200-nvl72, nvlink: {domain: 40}}";
+  EXPECT_DOUBLE_EQ(time("gb200-nvl72"), time(node));
 }
 
 TEST(ShowCollective, ItsOptionsAreRefusedForACatalogueEntry) {

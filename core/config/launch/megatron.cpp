@@ -15,14 +15,15 @@ namespace {
 void write_positions(Export& e) {
   const spec::Model& m = e.job.model;
   e.keys.take("model.max_positions");
-  if (m.has_position_table() && m.max_positions == 0)
+  const auto assumed = [](const std::string& one) { return one.starts_with("model.max_positions:"); };
+  if (std::ranges::any_of(e.job.assumptions, assumed))
     e.notes.emplace_back("model.max_positions is not stated: there are positions for training.sequence alone");
   if (m.has_position_table() && m.max_positions > 0 && m.max_positions < e.job.training.sequence) {
     return e.refuse("model.max_positions",
                     base::quoted(std::to_string(m.max_positions)) + ": fewer learned positions than the sequence",
                     "write at least training.sequence");
   }
-  const std::int64_t positions = m.has_position_table() && m.max_positions > 0
+  const std::int64_t positions = m.has_position_table()
                                      ? m.max_positions
                                      : std::max(m.max_positions, e.job.training.sequence);
   e.options.set("max-position-embeddings", std::to_string(positions));

@@ -140,7 +140,8 @@ TEST_F(Messages, AnUnknownNameOffersTheNearest) {
       "job.yaml:4:22: error: strategy.schedule: 'interleavd' is not known\n"
       "  mend: did you mean interleaved? known: gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, dualpipe, pipedream\n"
       "job.yaml:4:52: error: strategy.attention_kernel: 'flash9' is not known\n"
-      "  mend: did you mean flash1? known: unfused, fused_softmax, flash1, flash2, flash3, cudnn, sparse");
+      "  mend: did you mean flash1? known: unfused, fused_softmax, flash1, flash2, flash3, cudnn, sparse, "
+      "mem_efficient");
 }
 
 TEST_F(Messages, AnUnknownCatalogueNameOffersTheNearest) {

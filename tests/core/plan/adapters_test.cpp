@@ -207,6 +207,11 @@ TEST(Adapters, KeepTheirInputsAndTheNarrowResult) {
   const plan::BlockActivations with = kept(job({}, experts)), without = kept(job({}, experts, attention));
   EXPECT_EQ(with.experts - without.experts, 256 * (256 + 512) * 2);
   EXPECT_EQ(with.linear_inputs - without.linear_inputs, 128 * 256 * 2 + 2 * 256 * 8 * 2);
+  // Where adapters drop theirs they keep a copy, and nobody reads what it was made of.
+  spec::Lora drops = all;
+  drops.dropout = 0.1;
+  EXPECT_EQ(with.experts - kept(job({}, experts, drops)).experts, 256 * (256 + 512) * 2);
+  EXPECT_EQ(kept(job({}, experts, drops)).feed_forward, 0);
 }
 
 }  // namespace

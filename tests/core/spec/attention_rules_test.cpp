@@ -25,10 +25,35 @@ TEST(Check, FlashKernelsNeedHalfPrecisionAndTheirGeneration) {
   EXPECT_EQ(fields(kernel(AttentionKernel::flash2, Generation::ampere, Dtype::fp32)),
             Fields{"strategy.attention_kernel"});
   EXPECT_EQ(fields(kernel(AttentionKernel::unfused, Generation::volta, Dtype::fp32)), Fields{});
+  EXPECT_EQ(fields(kernel(AttentionKernel::mem_efficient, Generation::volta, Dtype::fp16)), Fields{});
+  EXPECT_EQ(fields(kernel(AttentionKernel::mem_efficient, Generation::cdna3, Dtype::bf16)),
+            Fields{"strategy.attention_kernel"});
   for (const Generation amd : {Generation::cdna3, Generation::cdna4}) {
     EXPECT_EQ(fields(kernel(AttentionKernel::flash2, amd, Dtype::bf16)), Fields{});
     EXPECT_EQ(fields(kernel(AttentionKernel::cudnn, amd, Dtype::bf16)), Fields{"strategy.attention_kernel"});
   }
+}
+
+TEST(Check, AMaskOfWholeSequencesIsNotDealtToContextParallelRanks) {
+  const Job job = resolve(with([](Job& j) {
+    j.strategy.attention_kernel = AttentionKernel::mem_efficient;
+    AttentionCurve& flash2 = j.cluster.node.calibration.attention[static_cast<int>(AttentionKernel::flash2)];
+    flash2.forward = 0.5;
+    flash2.backward = 0.4;
+    flash2.diagonal = 70;
+    flash2.causal = 0.9;
+  }));
+  const AttentionCurve& curve =
+      job.cluster.node.calibration.attention[static_cast<int>(AttentionKernel::mem_efficient)];
+  EXPECT_DOUBLE_EQ(curve.forward, 0.94 * 0.5);
+  EXPECT_DOUBLE_EQ(curve.backward, 0.4 * 0.4);
+  EXPECT_EQ(curve.diagonal, 0);
+  EXPECT_EQ(curve.causal, 1);
+  EXPECT_EQ(fields(with([](Job& j) {
+              j.strategy.attention_kernel = AttentionKernel::mem_efficient;
+              j.strategy.cp = 2;
+            })),
+            Fields{"strategy.attention_kernel"});
 }
 
 TEST(Check, AttentionInFp8IsForNarrowTrainingByCudnnOnHopperAndBlackwell) {

@@ -36,7 +36,7 @@ TEST(Names, EveryValueHasOneOfItsOwn) {
   expect_a_name_each(Mode::decode);
   expect_a_name_each(Optimizer::muon);
   expect_a_name_each(Schedule::pipedream);
-  expect_a_name_each(AttentionKernel::sparse);
+  expect_a_name_each(AttentionKernel::mem_efficient);
   expect_a_name_each(VocabParallel::pipeline);
   expect_a_name_each(TpOverlap::userbuffers);
   expect_a_name_each(CpKind::ulysses);

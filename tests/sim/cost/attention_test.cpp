@@ -27,6 +27,13 @@ TEST(Attention, ACausalMaskHalvesAndBackwardTakesFiveMatmulsForTwo) {
   w.backward = true;
   EXPECT_NEAR(us_of(w, toy_device()), 3200, 1e-6);
 }
+TEST(Attention, AMaskThatIsDataIsComputedWhole) {
+  plan::Attention w = shape();
+  w.kernel = spec::AttentionKernel::mem_efficient;
+  w.causal = true;
+  w.window = 100;
+  EXPECT_NEAR(us_of(w, toy_device()), 2560, 1e-6);
+}
 TEST(Attention, ShortSequencesWaitForMemoryAndGroupedKeysMoveLess) {
   // q = kv = 10: q and o 2 x 10 x 100 heads, k and v 2 x 10 x kv_heads, of 128 x 2 bytes, 1000 sequences.
   plan::Attention w{
