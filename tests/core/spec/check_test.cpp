@@ -191,6 +191,12 @@ TEST(Check, ExpertDegreesMustDivide) {
   EXPECT_EQ(experts(1, false, 1, 3), (Fields{"strategy.etp", "strategy.etp"}));  // of 64 columns; of the ranks
   EXPECT_EQ(fields(with([](Job& j) { j.strategy.ep = 2; })), Fields{"strategy.ep"});
   EXPECT_EQ(fields(with([](Job& j) { j.strategy.etp = 2; })), Fields{"strategy.etp"});
+  EXPECT_EQ(fields(with([](Job& j) {
+              j.strategy.cuda_graphs = CudaGraphs::whole;
+              j.strategy.launch_blocking = true;
+            })),
+            Fields{"strategy.launch_blocking"});
+  EXPECT_EQ(fields(with([](Job& j) { j.strategy.launch_blocking = true; })), Fields{});
   EXPECT_EQ(fields(with([](Job& j) { j.strategy.cuda_graphs = CudaGraphs::beside_experts; })),
             Fields{"strategy.cuda_graphs"});
 }

@@ -296,6 +296,22 @@ TEST_F(ImportedJob, OptionsThatABranchReplacesAreTold) {
   EXPECT_TRUE(has(out, "# options of R of line 1 (set again in line 3): under a condition of the script")) << out;
 }
 
+TEST_F(ImportedJob, LaunchesThatBlockAreAKey) {
+  const auto imported = [&](const std::string& before) {
+    return read("megatron", "a.sh",
+                before + "torchrun pretrain_gpt.py " + std::string(kGpt) +
+                    "--padded-vocab-size 128256 --max-position-embeddings 8192",
+                kCluster);
+  };
+  const std::string key = "strategy.launch_blocking=true\n";
+  EXPECT_TRUE(has(imported("export CUDA_LAUNCH_BLOCKING=1\n"), key));
+  EXPECT_TRUE(has(imported("CUDA_LAUNCH_BLOCKING=1 "), key));
+  EXPECT_FALSE(has(imported("export CUDA_LAUNCH_BLOCKING=0\n"), key));
+  EXPECT_FALSE(has(imported(""), key));
+  const std::string maybe = imported("[ $DEBUG = 1 ] && export CUDA_LAUNCH_BLOCKING=1\n");
+  EXPECT_TRUE(has(maybe, key) && has(maybe, "# CUDA_LAUNCH_BLOCKING: under a condition of the script")) << maybe;
+}
+
 TEST_F(ImportedJob, AVariableInAChoiceIsTheOnlyFaultOfIt) {
   const std::string out =
       read("megatron", "a.sh",
