@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/config/cluster_reader.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -10,9 +11,16 @@
 namespace config {
 namespace {
 
+bool same(const Value& a, const Value& b) {
+  const auto entries = [](const auto& x, const auto& y) { return x.first == y.first && same(x.second, y.second); };
+  return a.kind == b.kind && a.text == b.text && std::ranges::equal(a.items, b.items, same) &&
+         std::ranges::equal(a.entries, b.entries, entries);
+}
+
 /// Groups of nodes of different kinds. Returns the map of the first, whose own fabric joins them when none is named.
 Value read_groups(const Value& list, const Catalogue& catalogue, spec::Cluster& cluster, Faults& faults) {
   Value first;
+  bool alike = true;
   cluster.nodes = 0;
   for (std::size_t g = 0; g < list.items.size(); ++g) {
     const std::string path = "cluster.node[" + std::to_string(g) + "]";
@@ -24,6 +32,7 @@ Value read_groups(const Value& list, const Catalogue& catalogue, spec::Cluster& 
       Value tree = catalogue.expanded(Catalogue::Kind::node, *node, path + ".node", faults);
       if (tree.kind != Value::Kind::null) group.node = catalogue.node(tree, path + ".node", faults);
       if (g == 0) first = std::move(tree);
+      else alike = alike && same(tree, first);
     } else if (list.items[g].kind == Value::Kind::map) {
       map.fault("node", "is missing", "write {node: dgx-h100, nodes: 4} for each kind of node");
     }
@@ -35,7 +44,7 @@ Value read_groups(const Value& list, const Catalogue& catalogue, spec::Cluster& 
     faults.push_back({"cluster.node", "is an empty list", "name a node, or groups of {node, nodes}", list.where});
   } else {
     cluster.node = cluster.groups[spec::least_able(cluster)].node;
-    if (cluster.groups.size() == 1) cluster.groups.clear();
+    if (alike) cluster.groups.clear();
   }
   return first;
 }

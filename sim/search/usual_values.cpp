@@ -273,6 +273,7 @@ std::vector<std::pair<std::string, std::string>> left_out(const spec::Job& job, 
          "parts of a sequence below " + std::to_string(kLeastTokens) + " tokens: --allow cp=1," + std::to_string(cp));
   }
   tell_overlap(job, tell);
+  if (job.model.moe && job.cluster.gpus() > 1) tell(SearchKey::etp, "other than 1 and tp: --allow etp=1,2");
   const std::int64_t most = most_micro_batch(job);
   if (job.training.global_batch > most) {
     tell(SearchKey::micro_batch, fmt::format("above {}: --allow micro_batch={},{}", most, most, 2 * most));

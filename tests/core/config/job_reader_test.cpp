@@ -48,6 +48,18 @@ simulation: {unfold: true, jitter: 0.02, seed: 7, slow_ranks: [{rank: 3, factor:
   EXPECT_EQ(spec::microbatches(job), 16);  // 64 / (2 x 2)
 }
 
+TEST_F(JobReader, GroupsOfTheSameNodeAreOneKind) {
+  const auto read = [&](const std::string& second) {
+    return small_
+        .read("{model: small, cluster: {fabric: flat, node: [{node: box-8, nodes: 2}, {node: " + second +
+              ", nodes: 1}]}, training: {sequence: 8, global_batch: 24}}")
+        .cluster;
+  };
+  EXPECT_EQ(read("box-8").kinds(), 1);
+  EXPECT_EQ(read("box-8").nodes, 3);
+  EXPECT_EQ(read("{base: box-8, nic: {bandwidth: 10GB/s}}").kinds(), 2);
+}
+
 TEST_F(JobReader, ReadsAdaptersAndNumbersBelow16Bits) {
   const spec::Job job = small_.read(R"({model: small, cluster: {node: box-8},
 training: {sequence: 8, global_batch: 16, optimizer: adamw8bit, wide_layers: {first: 1}},
