@@ -135,7 +135,7 @@ std::string memory(const Prediction& p, const Style& style) {
   for (const StageMemory* stage : stages) {
     const double share = static_cast<double>(stage->peak_bytes) / static_cast<double>(stage->capacity_bytes);
     const std::string row =
-        fmt::format("  stage {:<3}{:>9}{:>9}  ", stage->stage, bytes(stage->peak_bytes), percent(share));
+        fmt::format("  stage {:<3}{:>9} {:>8}  ", stage->stage, bytes(stage->peak_bytes), percent(share));
     const std::string cells = gauge(share, kGauge);
     const int spaces = std::max(kLargestAt - columns(row) - columns(cells), 1);
     out += paragraph(row + inked(cells, share > 1 ? Ink::red : Ink::green, style) + std::string(spaces, ' '),
