@@ -42,7 +42,8 @@ config::KernelTables read_tables(const Arguments& args, Faults& faults) {
     base::or_faults(faults, [&] {
       config::read_kernels(path, tables);
       if (tables.rows.size() + tables.collectives.size() == rows)
-        faults.push_back({"--from-data", "holds no row", "name a table of measured kernels or collectives", {path, 0, 0}});
+        faults.push_back(
+            {"--from-data", "holds no row", "name a table of measured kernels or collectives", {path, 0, 0}});
     });
   }
   return tables;

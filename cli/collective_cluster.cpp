@@ -13,9 +13,7 @@ namespace {
 using config::Catalogue;
 using config::Value;
 
-Value word(const std::string& text, const std::string& option) {
-  return config::scalar(text, {option, 0, 0});
-}
+Value word(const std::string& text, const std::string& option) { return config::scalar(text, {option, 0, 0}); }
 
 }  // namespace
 

@@ -31,8 +31,10 @@ Value read_groups(const Value& list, const Catalogue& catalogue, spec::Cluster& 
     if (const Value* node = map.child("node")) {
       Value tree = catalogue.expanded(Catalogue::Kind::node, *node, path + ".node", faults);
       if (tree.kind != Value::Kind::null) group.node = catalogue.node(tree, path + ".node", faults);
-      if (g == 0) first = std::move(tree);
-      else alike = alike && same(tree, first);
+      if (g == 0)
+        first = std::move(tree);
+      else
+        alike = alike && same(tree, first);
     } else if (list.items[g].kind == Value::Kind::map) {
       map.fault("node", "is missing", "write {node: dgx-h100, nodes: 4} for each kind of node");
     }

@@ -70,6 +70,7 @@ spec::Cluster read_measured_cluster(MapReader& map, const Catalogue& catalogue, 
     map.fault("fabric", "is missing, and the node has no fabric of its own", "add `fabric:`");
   }
   spec::plug_in(cluster);
+  cluster.node.nvlink.domain = spec::placed_domain(cluster);
   return cluster;
 }
 

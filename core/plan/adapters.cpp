@@ -152,10 +152,12 @@ void keep_for_adapters(const Context& c, spec::LayerParts parts, BlockActivation
   if (c.model.mla && !lora.qkv) {  // what the projections up read; the norms in front of them keep their own inputs
     out.qkv -= c.shard_tokens * (c.model.mla->q_lora_rank + c.model.mla->kv_lora_rank) * e;
   }
-  const bool unread = !lora.ffn || copied;  // what the feed-forward's matmuls multiply
-  if (unread && parts.has_experts()) {
+  // What the feed-forward's matmuls multiply; routed experts' adapters have no wide copy.
+  const bool unread = !lora.ffn || copied, unread_rows = !lora.ffn || lora.dropout > 0;
+  if (parts.has_experts()) {
     const MoeShape shape(c);
-    out.experts -= (shape.rows * (shape.width + shape.ffn) + c.tokens * shape.shared_ffn) * e;
+    if (unread_rows) out.experts -= shape.rows * (shape.width + shape.ffn) * e;
+    if (unread) out.experts -= c.tokens * shape.shared_ffn * e;
   } else if (unread && parts.has_dense()) {
     out.feed_forward -= c.tokens * c.ffn * e;
   }

@@ -88,10 +88,11 @@ std::vector<base::Fault> context_faults(const Job& job) {
                       "write cp_kind: ulysses, or a sequence of at most " + text(chunk)});
   }
   const AttentionKernel kernel = s.attention_kernel.value_or(best_attention(job));
-  if (kernel == AttentionKernel::mem_efficient) {
-    faults.push_back({"strategy.attention_kernel",
-                      "mem_efficient takes a mask of whole sequences, which context-parallel ranks do not have",
-                      "write attention_kernel: flash2, or cp: 1"});
+  if (kernel == AttentionKernel::mem_efficient && s.cp_kind != CpKind::ulysses) {
+    faults.push_back(
+        {"strategy.attention_kernel",
+         "mem_efficient takes a mask of whole sequences, and these context-parallel ranks have parts of them",
+         "write attention_kernel: flash2, or cp_kind: ulysses"});
   }
   if (writes_scores(kernel)) {
     const bool flash = !gpu_without(AttentionKernel::flash2, job);

@@ -93,7 +93,8 @@ MeasuredPoint point_of(const Json& j) {
 std::string content_of(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) refuse(path, 0, "there is no such file", "name the points file of a run that was cut short");
-  if (in.peek() == 0x1f) refuse(path, 0, "is packed, and a run that goes on writes behind it", "unpack it: gunzip FILE");
+  if (in.peek() == 0x1f)
+    refuse(path, 0, "is packed, and a run that goes on writes behind it", "unpack it: gunzip FILE");
   return {std::istreambuf_iterator<char>(in), {}};
 }
 

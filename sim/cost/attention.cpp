@@ -80,12 +80,13 @@ Price price_attention(const plan::Attention& w, const Device& device) {
 
   const double ramp = w.backward && curve.backward_ramp > 0 ? curve.backward_ramp : curve.ramp;
   const double queries = static_cast<double>(w.batch) * q;
-  const double pairs = seen_pairs + queries * (ramp + (w.causal ? curve.diagonal : 0));
+  const bool halved = w.causal && w.kernel != spec::AttentionKernel::mem_efficient;
+  const double pairs = seen_pairs + queries * (ramp + (halved ? curve.diagonal : 0));
   const bool backward_told = w.backward && curve.backward_low_precision > 0;
   const double in_fp8 = backward_told ? curve.backward_low_precision : curve.low_precision;
   const bool cool = leaves_tensor_cores_idle(device, curve);
   const double rate = (cool ? 1 : sustained_pace(device)) * (w.backward ? curve.backward : curve.forward) * peak.si() *
-                      head_dim_factor(curve, w, keys, values) * (w.causal ? curve.causal : 1) * (narrow ? in_fp8 : 1);
+                      head_dim_factor(curve, w, keys, values) * (halved ? curve.causal : 1) * (narrow ? in_fp8 : 1);
   const double seen = w.window > 0 ? std::min(static_cast<double>(w.window), kv) : kv;
   const double block = of_pair * std::min(q, kQueryBlock) * (seen + ramp);
   const double math = std::max(w.heads * pairs * of_pair / rate, block * std::max(device.gpu.sms, 1) / rate);

@@ -43,8 +43,7 @@ PassMemory carry(const PassMemory& a, const PassMemory& b, const Few& few, int n
 }
 ChunkMemory carry(const ChunkMemory& a, const ChunkMemory& b, const Few& few, int n) {
   return {carry(a.forward, b.forward, few, n), carry(a.backward, b.backward, few, n),
-          carry(a.weights, b.weights, few, n), std::max(a.gather_pool, b.gather_pool),
-          carry(a.kept, b.kept, few, n)};
+          carry(a.weights, b.weights, few, n), std::max(a.gather_pool, b.gather_pool), carry(a.kept, b.kept, few, n)};
 }
 PassCost carry(const PassCost& a, const PassCost& b, const Few& few, int n) {
   return {carry(a.time, b.time, few, n),

@@ -78,9 +78,7 @@ struct Usual {
   }
   Passes::BackwardKind backward() const {
     const bool reduces = upkeep.each_reduces || (only && upkeep.last_reduces);
-    return {.reduces = reduces,
-            .sums = upkeep.each_sums || (only && reduces),
-            .releases = only || !upkeep.keeps};
+    return {.reduces = reduces, .sums = upkeep.each_sums || (only && reduces), .releases = only || !upkeep.keeps};
   }
   Weights weights() const { return split ? Weights::apart : Weights::at_once; }
 };
@@ -126,9 +124,10 @@ ChunkMemory memory_of(const plan::Context& c, const ChunkOfStage& at) {
   UsualPasses once(c, at, only);
   const std::vector<plan::Segment>& passes = once.plan.segments;
   const ByteWeights weights = weights_of(c.job.framework);
-  ChunkMemory out{memory_of(passes[UsualPasses::F], weights), memory_of(passes[UsualPasses::B], weights),
-                  memory_of(passes[UsualPasses::W], weights),
-                  std::max(gather_pool(once.plan, passes[UsualPasses::F]), gather_pool(once.plan, passes[UsualPasses::B]))};
+  ChunkMemory out{
+      memory_of(passes[UsualPasses::F], weights), memory_of(passes[UsualPasses::B], weights),
+      memory_of(passes[UsualPasses::W], weights),
+      std::max(gather_pool(once.plan, passes[UsualPasses::F]), gather_pool(once.plan, passes[UsualPasses::B]))};
   // Where weight gradients run apart a step may be fullest behind the last backward, which lets go.
   if (!once.usual.upkeep.keeps || once.usual.split || only) return out;
   const PassMemory first = memory_of(once.passes.forward(at.index, {.gathers = true}), weights);

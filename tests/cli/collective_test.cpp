@@ -63,7 +63,8 @@ TEST(ShowCollective, AFabricHoldsNoMoreNodesThanItHasPlacesFor) {
 TEST(ShowCollective, RacksAreFilledInEqualSegments) {
   const auto time = [](const std::string& node) {
     const std::string size = " --nodes 20 --min 16GiB --max 16GiB --json -";
-    return json::parse(forerun("show collective all_reduce --node " + node + size).out)["rows"][0]["time_s"].get<double>();
+    return json::parse(forerun("show collective all_reduce --node " + node + size).out)["rows"][0]["time_s"]
+        .get<double>();
   };
   const ScratchFolder folder;
   const std::string node = folder / "segments.yaml";

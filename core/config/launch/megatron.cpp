@@ -23,9 +23,8 @@ void write_positions(Export& e) {
                     base::quoted(std::to_string(m.max_positions)) + ": fewer learned positions than the sequence",
                     "write at least training.sequence");
   }
-  const std::int64_t positions = m.has_position_table()
-                                     ? m.max_positions
-                                     : std::max(m.max_positions, e.job.training.sequence);
+  const std::int64_t positions =
+      m.has_position_table() ? m.max_positions : std::max(m.max_positions, e.job.training.sequence);
   e.options.set("max-position-embeddings", std::to_string(positions));
 }
 

@@ -284,8 +284,12 @@ void read_script(Import& i) {
   if (const Value* notes = i.options.take(kNotes)) {
     for (std::string& note : texts_of(*notes)) i.notes.push_back(std::move(note));
   }
-  if (const Value* blocking = i.options.take(kLaunchBlocking))
-    i.keys.set("strategy.launch_blocking", "true", blocking->where);
+  if (const Value* blocking = i.options.take(kLaunchBlocking)) {
+    const bool graphs =
+        i.options.has("cuda-graph-impl") || i.options.has("enable-cuda-graph") || i.options.has("external-cuda-graph");
+    if (graphs) i.notes.push_back("CUDA_LAUNCH_BLOCKING: left out, for launches inside of graphs do not wait");
+    if (!graphs) i.keys.set("strategy.launch_blocking", "true", blocking->where);
+  }
   const Value* options = i.options.take(kUnderCondition);
   if (!options) return;
   std::vector<std::string> told;

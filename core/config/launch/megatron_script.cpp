@@ -132,10 +132,10 @@ Settings options_of(const ShellScript& script) {
   for (const ShellVariables::Replaced& one : script.replaced)
     replaced.push_back(one.name + " of line " + std::to_string(one.first.line) + " (set again in line " +
                        std::to_string(one.then.line) + ")");
-  const auto blocking = script.variables.find("CUDA_LAUNCH_BLOCKING");
-  if (blocking != script.variables.end() && base::count_in(blocking->second.text).value_or(0) != 0) {
-    out.set(kLaunchBlocking, scalar("true", blocking->second.where));
-    if (blocking->second.conditional) notes.push_back("CUDA_LAUNCH_BLOCKING" + std::string(kAsIfItHeld));
+  const auto& blocking = script.launch_blocking;
+  if (blocking && base::count_in(blocking->text).value_or(0) != 0) {
+    out.set(kLaunchBlocking, scalar("true", blocking->where));
+    if (blocking->conditional) notes.push_back("CUDA_LAUNCH_BLOCKING" + std::string(kAsIfItHeld));
   }
   if (!replaced.empty()) notes.push_back("options of " + base::joined(replaced) + kAsIfItHeld);
   if (!notes.empty()) out.set(kNotes, list_of(notes));

@@ -2,7 +2,6 @@
 #include "core/config/launch/shell_branches.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 
 #include "core/base/number.h"
@@ -28,11 +27,6 @@ std::optional<bool> compared(const std::string& a, std::string_view by, const st
 
 }  // namespace
 
-bool is_shell_condition(const std::vector<std::string>& words) {
-  constexpr std::array kAsks = {"[", "[[", "test", "true", "false"};
-  return !words.empty() && std::ranges::find(kAsks, words.front()) != kAsks.end();
-}
-
 std::optional<bool> shell_condition(const std::vector<std::string>& words) {
   std::vector<std::string> w = words;
   if (w.empty()) return std::nullopt;
@@ -43,6 +37,7 @@ std::optional<bool> shell_condition(const std::vector<std::string>& words) {
   if (!brackets && w[0] != "test") return std::nullopt;
   w.erase(w.begin());
   if (brackets) w.pop_back();
+  if (w.size() == 1 && words[0] != "[[" && (w[0] == "-z" || w[0] == "-n")) return true;  // a text, of $A that is empty
   if (w.size() == 2 && w[0] == "-z") return w[1].empty();
   if (w.size() == 2 && w[0] == "-n") return !w[1].empty();
   return w.size() == 3 ? compared(w[0], w[1], w[2]) : std::nullopt;
@@ -65,32 +60,6 @@ void ShellBranches::ask_again() {
   now.state = now.taken ? State::dead : now.maybe ? State::unknown : State::certain;
 }
 
-void ShellBranches::list(std::optional<bool> status, bool both) {
-  const std::optional<bool> before = end_list(status);
-  status_ = before;
-  in_list_ = !before ? State::unknown : *before == both ? State::certain : State::dead;
-}
-
-std::optional<bool> ShellBranches::end_list(std::optional<bool> status) {
-  const std::optional<bool> out = in_list_ == State::dead      ? status_
-                                  : in_list_ == State::certain ? status
-                                                               : std::nullopt;
-  in_list_ = State::certain;
-  status_ = true;
-  return out;
-}
-
-void ShellBranches::begin_group() {
-  open_.push_back({in_list_, false, false, true});
-  end_list();
-}
-
-void ShellBranches::end_group() {
-  if (!open_.empty() && open_.back().group) open_.pop_back();
-}
-
-bool ShellBranches::any(State state) const {
-  return in_list_ == state || std::ranges::count(open_, state, &Branch::state) > 0;
-}
+bool ShellBranches::any(State state) const { return std::ranges::count(open_, state, &Branch::state) > 0; }
 
 }  // namespace config::launch

@@ -13,9 +13,6 @@ namespace config::launch {
 /// "$", or another question is asked.
 std::optional<bool> shell_condition(const std::vector<std::string>& words);
 
-/// Whether what these words begin asks for a truth, known or not.
-bool is_shell_condition(const std::vector<std::string>& words);
-
 /// The branches that are open where a script is read.
 class ShellBranches {
  public:
@@ -29,14 +26,6 @@ class ShellBranches {
   void otherwise() { then(true); }  // else
   void ask_again();                 // elif: whether it is asked at all, until its then
 
-  /// Between two commands of a list, behind "&&" (`both`) or "||", where the first has the exit `status`.
-  void list(std::optional<bool> status, bool both);
-  /// Of a list of one command, too. Returns the status of the whole, where its last command has `status`.
-  std::optional<bool> end_list(std::optional<bool> status = true);
-  /// "{" at the beginning of a command goes on with its list until "}".
-  void begin_group();
-  void end_group();
-
   bool dead() const { return any(State::dead); }            // never run
   bool conditional() const { return any(State::unknown); }  // may be run
 
@@ -46,13 +35,10 @@ class ShellBranches {
     State state;
     bool taken = false;  // one surely was
     bool maybe = false;  // one may have been
-    bool group = false;  // "{" of a list
   };
   bool any(State) const;
 
   std::vector<Branch> open_;
-  State in_list_ = State::certain;    // of the command that is read
-  std::optional<bool> status_ = true;  // of the list before it
 };
 
 }  // namespace config::launch

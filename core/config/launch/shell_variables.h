@@ -29,7 +29,6 @@ class ShellVariables {
     Place first, then;
   };
 
-  const std::map<std::string, PlacedText>& all() const { return values_; }
   const PlacedText* find(const std::string& name) const;
   /// Of one that the script has not set: what the user says, or nullptr.
   const std::string* given(const std::string& name) const;

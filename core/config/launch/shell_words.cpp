@@ -22,6 +22,9 @@ constexpr std::array<std::string_view, 10> kBefore{"env",   "if",    "then", "el
                                                    "while", "until", "do",   "{",    "!"};
 bool among(const auto& names, std::string_view word) { return std::ranges::find(names, word) != names.end(); }
 
+/// What asks for a truth.
+constexpr std::array<std::string_view, 3> kAsks{"[", "[[", "test"};
+
 constexpr int kMostNested = 8;  // a text that evaluates itself has no end
 /// In a line that begins a here-document: what stands in it is run, here or later.
 constexpr std::array<std::string_view, 6> kRuns{"bash", "batch", "srun", "ssh", ".sh", ".slurm"};
@@ -42,10 +45,7 @@ class Lexer {
       if (!word.dead && !doubled) out.words.push_back(std::move(word));
     }
     out.replaced = variables_.replaced();
-    for (const auto& [name, value] : variables_.all()) {
-      const Place at = value.places.empty() ? Place{} : value.places.front();
-      out.variables[name] = {value.letters, where(at), false, value.conditional()};
-    }
+    out.launch_blocking = blocking_;
     return out;
   }
 
@@ -81,11 +81,20 @@ class Lexer {
     } else if (c == '<' || c == '>' || (c == '&' && peek(1) == '>')) {
       redirection();
     } else if (c == '\n' || c == ';' || c == '&' || c == '|') {
+      const bool joins = (c == '&' || c == '|') && peek(1) == c;
       next();
       end_word();
-      const bool joins = (c == '&' || c == '|') && peek() == c;
       if (joins) next();
-      if (depth_ == 0) end_command(joins ? (c == '&' ? End::both : End::either) : c == '|' ? End::pipe : End::list);
+      if (depth_ == 0) {
+        if (joins) {
+          go_on(c == '&');
+        } else if (c == '|') {
+          list_.simple = false;
+        } else if (c != '\n' || !continues_) {
+          list_ = {};
+        }
+        end_command();
+      }
       if (c == '\n') documents();
     } else if (std::isspace(static_cast<unsigned char>(c))) {
       next();
@@ -133,6 +142,7 @@ class Lexer {
       ++depth_;
       return;
     }
+    list_.simple = false;
     if (c == '(' && peek() == ')' && in_word_ && !word_.letters.ends_with('$')) {
       next();  // the name of a function
       in_word_ = false;
@@ -264,6 +274,7 @@ class Lexer {
   void begin_word(Place at) {
     if (in_word_) return;
     in_word_ = true;
+    continues_ = false;
     word_ = {};
     begin_ = at;
   }
@@ -281,10 +292,13 @@ class Lexer {
       evaluated_.add(word_);
       evaluated_.add(' ', begin_);
     } else if (holds_words()) {
-      put(Lexer(word_, name_, variables_, nested_ + 1).script().words, word_.conditional());
+      put(Lexer(word_, name_, variables_, nested_ + 1).script(), word_.conditional());
     } else {
       const bool begins = begins_command();
       if (begins) branch();
+      if (begins && word_.letters == "unset") unsets_ = true;
+      if (!begins && unsets_ && !branches_.dead() && !branches_.conditional()) variables_.erase(word_.letters);
+      if (word_.letters.starts_with("--") && !branches_.dead()) note_blocking();
       evaluates_ = begins && word_.letters == "eval" && nested_ < kMostNested;
       if (!out_.empty() && out_.back().text == "for") variables_.erase(word_.letters);  // another one in each round
       out_.push_back(
@@ -292,41 +306,53 @@ class Lexer {
     }
   }
 
-  void put(std::vector<ShellWord> words, bool conditional) {
-    for (ShellWord& word : words) {
+  void put(ShellScript script, bool conditional) {
+    if (script.launch_blocking) blocking_ = script.launch_blocking;
+    for (ShellWord& word : script.words) {
       word.conditional |= conditional || branches_.conditional();
       if (!word.ends_command || evaluates_) out_.push_back({std::move(word), branches_.dead()});
     }
   }
 
   void assign(std::size_t equals) {
-    const bool adds = word_.letters[equals - 1] == '+';
+    const bool adds = word_.letters[equals - 1] == '+', listed = list_.simple;
     const std::string name = word_.letters.substr(0, equals - (adds ? 1 : 0));
     PlacedText value = word_.from(equals + 1);
     assigns_ = value.letters.find_first_of("$`") == std::string::npos;
-    variables_.assign(name, std::move(value), adds, branches_.conditional(), begin_);
+    if (listed && list_.next == Runs::never) return;
+    variables_.assign(name, std::move(value), adds, branches_.conditional() || (listed && list_.next == Runs::perhaps),
+                      begin_);
   }
 
-  /// The words of the command that ends here.
-  std::vector<std::string> command() const {
+  /// What the command asks that ends where "then" stands.
+  std::vector<std::string> question() const {
     std::vector<std::string> out;
     auto word = out_.rbegin();
-    for (; word != out_.rend() && !word->ends_command && !among(kBefore, word->text); ++word)
+    if (word != out_.rend() && word->ends_command) ++word;
+    for (; word != out_.rend() && !word->ends_command && word->text != "if" && word->text != "elif"; ++word)
       out.insert(out.begin(), word->conditional ? "$" : word->text);
-    if (word != out_.rend() && word->text == "!") return {"test", "$"};  // the other way round
-    return out;
+    const bool whole = word != out_.rend() && !word->ends_command;  // not the last of several commands
+    return whole ? out : std::vector<std::string>();
+  }
+  /// As an option of the launch finds it.
+  void note_blocking() {
+    blocking_.reset();
+    const PlacedText* value = variables_.find("CUDA_LAUNCH_BLOCKING");
+    if (!value || value->places.empty()) return;
+    blocking_ = ShellWord{value->letters, where(value->places.front()), false, value->conditional()};
   }
   void branch() {
     const std::string& word = word_.letters;
-    if (word == "if" || word == "elif") asked_.reset();
+    if (word == "if" || word == "elif" || word == "while" || word == "until") asks_ = true;
+    if (word == "then" || word == "do") asks_ = false;
+    if (word == "for" || word == "while" || word == "until") ++loops_;
+    if (word == "done") --loops_;
     if (word == "if") branches_.begin_if();
     if (word == "case") branches_.begin_case();
-    if (word == "then") branches_.then(asked_);
+    if (word == "then") branches_.then(shell_condition(question()));
     if (word == "elif") branches_.ask_again();
     if (word == "else") branches_.otherwise();
     if (word == "fi" || word == "esac") branches_.end();
-    if (word == "{") branches_.begin_group();
-    if (word == "}") branches_.end_group();
   }
   /// One word for this shell that is several to who reads it: a command behind -c, "--option value" in an array that is
   /// expanded without quotes.
@@ -336,32 +362,28 @@ class Lexer {
     const bool command = !out_.empty() && (out_.back().text == "-c" || out_.back().text == "-lc");
     return command || (depth_ > 0 && letters.starts_with("--") && letters.find('=') > letters.find(' '));
   }
-  /// What ends a command: "&&", "||", a "|", or what ends a list of them.
-  enum class End { both, either, pipe, list };
-  void end_command(End end = End::list) {
+  /// "&&" (`both`) or "||" behind a command: what comes of a list is known where it holds questions and assignments
+  /// alone, outside of loops and of what an if asks. All else is read as if it ran.
+  void go_on(bool both) {
+    std::vector<std::string> words;
+    for (auto word = out_.rbegin(); word != out_.rend() && !word->ends_command; ++word)
+      words.insert(words.begin(), word->conditional ? "$" : word->text);
+    const auto first = std::find_if(out_.rbegin(), out_.rend(), [](const Word& w) { return w.ends_command; }).base();
+    const bool asks = first != out_.end() && among(kAsks, first->text);
+    const bool assigns = assigns_ && std::ranges::all_of(words, [](auto& word) { return among(kDeclare, word); });
+    list_.simple = list_.simple && !asks_ && loops_ <= 0 && (asks || assigns);
+    const std::optional<bool> own = asks ? shell_condition(words) : true;
+    if (list_.next != Runs::never) list_.status = list_.next == Runs::surely ? own : std::nullopt;
+    list_.next = !list_.status ? Runs::perhaps : *list_.status == both ? Runs::surely : Runs::never;
+    continues_ = true;
+  }
+  void end_command() {
     end_word();
     redirects_ = false;
-    if (end != End::pipe) end_of_list(end);
-    if (evaluates_) put(Lexer(std::exchange(evaluated_, {}), name_, variables_, nested_ + 1).script().words, false);
+    assigns_ = unsets_ = false;
+    if (evaluates_) put(Lexer(std::exchange(evaluated_, {}), name_, variables_, nested_ + 1).script(), false);
     evaluates_ = false;
     if (!out_.empty() && !out_.back().ends_command) out_.push_back({{"", where(place()), true}});
-  }
-  /// What asks for no truth succeeds as a rule, but what stands behind "||" is there to be run at times.
-  void end_of_list(End end) {
-    const std::vector<std::string> words = command();
-    if (words.empty() && end == End::list && (out_.empty() || out_.back().ends_command)) {
-      branches_.end_list();
-      return;
-    }
-    std::optional<bool> status = shell_condition(words);
-    const bool succeeds = words.empty() ? assigns_ || end == End::both : end == End::both && !is_shell_condition(words);
-    if (succeeds) status = true;
-    assigns_ = false;
-    if (end == End::list) {
-      asked_ = branches_.end_list(status);
-    } else {
-      branches_.list(status, end == End::both);
-    }
   }
   /// Whether nothing but what takes variables stands in front: NAME=value behind a program is its argument, and a word
   /// of an array.
@@ -386,6 +408,14 @@ class Lexer {
     return equals;
   }
 
+  enum class Runs { surely, perhaps, never };
+  /// Of commands between "&&" and "||".
+  struct List {
+    bool simple = true;
+    std::optional<bool> status = {};  // of those that have ended
+    Runs next = Runs::surely;         // the one that is read
+  };
+
   PlacedText text_;
   const std::string& name_;
   int nested_ = 0;  // texts that are commands, around this one
@@ -393,8 +423,13 @@ class Lexer {
   int depth_ = 0;  // of arrays
   int open_ = 0;   // parentheses of others
   ShellBranches branches_;
-  bool assigns_ = false;       // the command gives a variable a text without a question
-  std::optional<bool> asked_;  // the status of the list before "then"
+  List list_;
+  bool continues_ = false;  // behind "&&" or "||", before the next word
+  bool assigns_ = false;    // the command gives variables a text without a question
+  bool unsets_ = false;     // it is unset
+  bool asks_ = false;       // between if, elif, while, until and then or do
+  int loops_ = 0;
+  std::optional<ShellWord> blocking_;  // CUDA_LAUNCH_BLOCKING at the last option
   bool in_word_ = false;
   bool redirects_ = false;  // the next word is where to or from
   bool begins_document_ = false;

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,7 +21,7 @@ struct ShellWord {
 };
 
 struct ShellScript {
-  std::map<std::string, ShellWord> variables;  // as its end leaves them
+  std::optional<ShellWord> launch_blocking;  // CUDA_LAUNCH_BLOCKING where the last option stands
   std::vector<ShellWord> words;  // without branches that are never taken, and here-documents that are no scripts
   std::vector<ShellVariables::Replaced> replaced;
 };

@@ -193,13 +193,13 @@ TEST_F(Messages, WhatIsNotSupportedIsRefusedByName) {
 
 TEST_F(Messages, AMixedClusterNamesTheFabricThatJoinsItAndCountsItsOwnNodes) {
   EXPECT_EQ(small_.message("model: small\ncluster:\n  nodes: 4\n  node:\n    - {node: box-8, nodes: 1}\n"
-                           "    - {node: box-8, nodes: 2, gpus: 4}\n"
+                           "    - {node: rack-72, nodes: 2, gpus: 4}\n"
                            "training: {sequence: 1024, global_batch: 64}\n"),
             "job.yaml:3:3: error: cluster.fabric: is missing, and each kind of node has its own\n"
             "  mend: add `fabric:` with a name or a map; `forerun list fabrics` shows the names\n"
             "job.yaml:3:10: error: cluster.nodes: is counted by the groups of a mixed cluster\n"
             "  mend: write nodes: inside each group of cluster.node\n"
-            "job.yaml:6:31: error: cluster.node[1].gpus: unknown key\n"
+            "job.yaml:6:33: error: cluster.node[1].gpus: unknown key\n"
             "  mend: known keys: node, nodes");
 }
 

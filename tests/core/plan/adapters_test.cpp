@@ -212,6 +212,11 @@ TEST(Adapters, KeepTheirInputsAndTheNarrowResult) {
   drops.dropout = 0.1;
   EXPECT_EQ(with.experts - kept(job({}, experts, drops)).experts, 256 * (256 + 512) * 2);
   EXPECT_EQ(kept(job({}, experts, drops)).feed_forward, 0);
+  const auto wide = [](spec::Job& j) {
+    experts(j);
+    j.framework.wide_adapters = true;
+  };
+  EXPECT_EQ(kept(job({}, wide)).experts, with.experts);  // whose adapters stay in 16 bits
 }
 
 }  // namespace

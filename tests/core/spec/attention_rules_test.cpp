@@ -40,15 +40,11 @@ TEST(Check, AMaskOfWholeSequencesIsNotDealtToContextParallelRanks) {
     AttentionCurve& flash2 = j.cluster.node.calibration.attention[static_cast<int>(AttentionKernel::flash2)];
     flash2.forward = 0.5;
     flash2.backward = 0.4;
-    flash2.diagonal = 70;
-    flash2.causal = 0.9;
   }));
   const AttentionCurve& curve =
       job.cluster.node.calibration.attention[static_cast<int>(AttentionKernel::mem_efficient)];
   EXPECT_DOUBLE_EQ(curve.forward, 0.94 * 0.5);
   EXPECT_DOUBLE_EQ(curve.backward, 0.4 * 0.4);
-  EXPECT_EQ(curve.diagonal, 0);
-  EXPECT_EQ(curve.causal, 1);
   EXPECT_EQ(fields(with([](Job& j) {
               j.strategy.attention_kernel = AttentionKernel::mem_efficient;
               j.strategy.cp = 2;

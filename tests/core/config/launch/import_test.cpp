@@ -307,6 +307,7 @@ TEST_F(ImportedJob, LaunchesThatBlockAreAKey) {
   EXPECT_TRUE(has(imported("export CUDA_LAUNCH_BLOCKING=1\n"), key));
   EXPECT_TRUE(has(imported("CUDA_LAUNCH_BLOCKING=1 "), key));
   EXPECT_FALSE(has(imported("export CUDA_LAUNCH_BLOCKING=0\n"), key));
+  EXPECT_FALSE(has(imported("export CUDA_LAUNCH_BLOCKING=1\npython prepare.py\nunset CUDA_LAUNCH_BLOCKING\n"), key));
   EXPECT_FALSE(has(imported(""), key));
   const std::string maybe = imported("[ $DEBUG = 1 ] && export CUDA_LAUNCH_BLOCKING=1\n");
   EXPECT_TRUE(has(maybe, key) && has(maybe, "# CUDA_LAUNCH_BLOCKING: under a condition of the script")) << maybe;

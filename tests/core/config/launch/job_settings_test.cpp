@@ -83,10 +83,14 @@ Keys told_to_exporters() {
 
 // What no exporter has to look at, and why.
 const Keys kNotExported{
-    "strategy.moe_imbalance", "strategy.moe_routing",                             // of the data: a note tells them
-    "training.data",          "training.checkpoint",                              // of the machine: a note tells them
-    "strategy.launch_blocking",                                                   // of the environment: a note tells it
-    "training.output_tokens", "training.context",     "training.kv_cache_dtype",  // of modes that no launcher has
+    "strategy.moe_imbalance",
+    "strategy.moe_routing",  // of the data: a note tells them
+    "training.data",
+    "training.checkpoint",       // of the machine: a note tells them
+    "strategy.launch_blocking",  // of the environment: a note tells it
+    "training.output_tokens",
+    "training.context",
+    "training.kv_cache_dtype",  // of modes that no launcher has
 };
 
 TEST(JobSettings, HaveEveryKeyThatAJobMayHave) {

@@ -146,25 +146,42 @@ TEST(ShellWords, OfBranchesThatAreDecidedOneIsTaken) {
   EXPECT_NE(read("3").find("run 3"), std::string::npos);
 }
 
-TEST(ShellWords, AListGoesOnByTheStatusOfWhatWasBefore) {
-  const auto of = [](const std::string& list) { return words("D=1\nA=2\n" + list + "\nrun $A"); };
-  const auto ends = [&](const std::string& list, const std::string& a) { return of(list).ends_with("run " + a + " ;"); };
-  EXPECT_TRUE(ends("[ $D = 1 ] && A=4", "4"));
-  EXPECT_TRUE(ends("[ $D = 2 ] && A=4", "2"));
-  EXPECT_TRUE(ends("[ $D = 2 ] || A=4", "4"));
-  EXPECT_TRUE(ends("[ $D = 1 ] || A=4", "2"));
-  EXPECT_TRUE(ends("[ $D = 1 ] && A=4 || A=8", "4"));
-  EXPECT_TRUE(ends("[ $D = 2 ] && A=4 || A=8", "8"));
-  EXPECT_TRUE(ends("[ $D = 2 ] && { x; A=4; }", "2"));
-  EXPECT_TRUE(ends("[ $D = 2 ] && x; A=4", "4"));  // the list is over
-  EXPECT_TRUE(ends("cd x && A=4", "4"));           // what asks for nothing succeeds
-  EXPECT_TRUE(ends("if [ $D = 1 ] && [ $A = 2 ]; then A=4; fi", "4"));
-  EXPECT_TRUE(ends("if [ $D = 1 ] && [ $A = 3 ]; then A=4; fi", "2"));
-  EXPECT_TRUE(ends("if [ $D = 2 ] || [ $A = 2 ]; then A=4; fi", "4"));
-  // Not known: what may have been said is taken, and told.
-  const auto may = shell_words("[ $X = 1 ] && A=4\nrun $A", "run.sh");
-  EXPECT_EQ(may[may.size() - 2].text, "4");
-  EXPECT_TRUE(may[may.size() - 2].conditional);
+TEST(ShellWords, AListOfQuestionsAndAssignmentsIsReadAsItWouldRun) {
+  const auto a_after = [](const std::string& list) {
+    const std::string out = words("D=1\nE=\nA=2\n" + list + "\nrun $A");
+    return out.substr(out.rfind("run ") + 4, 1);
+  };
+  EXPECT_EQ(a_after("[ $D = 1 ] && A=4"), "4");
+  EXPECT_EQ(a_after("[ $D = 2 ] && A=4"), "2");
+  EXPECT_EQ(a_after("[ $D = 2 ] || A=4"), "4");
+  EXPECT_EQ(a_after("[ $D = 1 ] || A=4"), "2");
+  EXPECT_EQ(a_after("[ $D = 1 ] && A=4 || A=8"), "4");
+  EXPECT_EQ(a_after("[ $D = 2 ] && A=4 || A=8"), "8");
+  EXPECT_EQ(a_after("[ $D = 1 ] && export A=4 || export A=8"), "4");
+  EXPECT_EQ(a_after("[ $D = 1 ] && [ $D = 2 ] && A=4"), "2");
+  EXPECT_EQ(a_after("[ $D = 2 ] && # why\n  A=4"), "2");  // goes on in the next line
+  EXPECT_EQ(a_after("[ $D = 2 ] && x=1; A=4"), "4");      // is over
+  EXPECT_EQ(a_after("[ -z $E ] && A=4"), "4");            // one word, which is a text
+  // All else is read as if it ran.
+  EXPECT_EQ(a_after("cd x && A=4"), "4");
+  EXPECT_EQ(a_after("[ $D = 2 ] && { x; A=4; }"), "4");
+  EXPECT_EQ(a_after("[ $D = 2 ] && ( A=4 )"), "4");
+  EXPECT_EQ(a_after("[ $D = 2 ] && grep x y && A=4"), "4");
+  EXPECT_EQ(a_after("i=0\nwhile [ $i -lt 3 ]; do [ $i = 2 ] && A=4; i=$((i+1)); done"), "4");
+}
+
+TEST(ShellWords, WhatAListMayAssignIsTold) {
+  const auto conditional = [](const std::string& text) {
+    const auto all = shell_words(text + "\nrun $A", "run.sh");
+    return std::pair(all[all.size() - 2].text, all[all.size() - 2].conditional);
+  };
+  EXPECT_EQ(conditional("A=2\n[ $X = 1 ] && A=4"), std::pair(std::string("4"), true));
+  EXPECT_EQ(conditional("A=2\nif [ 1 = 1 ] && [ 1 = 2 ]; then A=4; fi"), std::pair(std::string("4"), true));
+  EXPECT_EQ(conditional("A=2\n[ 1 = 1 ] && A=4"), std::pair(std::string("4"), false));
+}
+
+TEST(ShellWords, AVariableThatIsUnsetIsNone) {
+  EXPECT_EQ(words("export A=2\nunset A\nrun $A"), "export ; unset A ; run $A ;");
 }
 
 TEST(ShellWords, AVariableGrows) {
