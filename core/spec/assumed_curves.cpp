@@ -25,19 +25,24 @@ const RecurrenceCurve kGatedDelta{.forward = 0.71,
 
 /// By what xFormers' kernel takes on A100: 165 and 184 TFLOP/s forward with heads of 64 and 128 at 1,024 tokens
 /// (facebookresearch/xformers pull request 587), 66 backward with heads of 64 at 4,096 (pytorch/pytorch pull request
-/// 101847), no mask, where flash2 takes 175, 197 and 164. It is Ampere's kernel on all later GPUs, as flash2 is.
-AttentionCurve mem_efficient(const AttentionCurve& flash2) {
-  constexpr double kForward = 0.94, kBackward = 0.4;
+/// 101847), no mask, where flash2 takes 175, 197 and 164; and on H100 forward, 145 beside flash2's 230 at 256 tokens
+/// (microsoft/onnxruntime pull request 21629).
+AttentionCurve mem_efficient(const AttentionCurve& flash2, Generation generation) {
+  const bool later = generation == Generation::hopper || generation == Generation::blackwell;
+  const double forward = later ? 0.63 : 0.94;
+  constexpr double kBackward = 0.4;
   AttentionCurve out = flash2;
-  out.forward *= kForward;
+  out.forward *= forward;
   out.backward *= kBackward;
   out.from = {.measured = false,
-              .source = "assumed: 0.94 of flash2 forward and 0.4 backward, as on A100 without a mask",
+              .source = later ? "assumed: 0.63 of flash2 forward, as on H100, and 0.4 backward, as on A100"
+                              : "assumed: 0.94 of flash2 forward and 0.4 backward, as on A100 without a mask",
               .residual = 0.25};
   return out;
 }
 
-void assume_curves(const Job& job, Calibration& card) {
+void assume_curves(const Job& job, Node& node) {
+  Calibration& card = node.calibration;
   if (job.model.recurrent) {
     RecurrenceCurve& scan = card.recurrence[static_cast<std::size_t>(job.model.recurrent->kind)];
     if (!(scan.forward > 0)) scan = assumed_scan(job.model.recurrent->kind);
@@ -48,7 +53,7 @@ void assume_curves(const Job& job, Calibration& card) {
   AttentionCurve& masked = card.attention[static_cast<std::size_t>(AttentionKernel::mem_efficient)];
   const AttentionCurve& flash2 = card.attention[static_cast<std::size_t>(AttentionKernel::flash2)];
   if (job.strategy.attention_kernel == AttentionKernel::mem_efficient && !(masked.forward > 0))
-    masked = mem_efficient(flash2);
+    masked = mem_efficient(flash2, node.gpu.generation);
 }
 
 }  // namespace
@@ -60,8 +65,8 @@ const RecurrenceCurve& assumed_scan(Recurrent::Kind kind) {
 }
 
 void assume_curves(Job& job) {
-  assume_curves(job, job.cluster.node.calibration);
-  for (NodeGroup& group : job.cluster.groups) assume_curves(job, group.node.calibration);
+  assume_curves(job, job.cluster.node);
+  for (NodeGroup& group : job.cluster.groups) assume_curves(job, group.node);
 }
 
 }  // namespace spec
