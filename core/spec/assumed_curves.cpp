@@ -28,15 +28,12 @@ const RecurrenceCurve kGatedDelta{.forward = 0.71,
 /// 101847), no mask, where flash2 takes 175, 197 and 164; and on H100 forward, 145 beside flash2's 230 at 256 tokens
 /// (microsoft/onnxruntime pull request 21629).
 AttentionCurve mem_efficient(const AttentionCurve& flash2, Generation generation) {
-  const bool later = generation == Generation::hopper || generation == Generation::blackwell;
-  const double forward = later ? 0.63 : 0.94;
   constexpr double kBackward = 0.4;
   AttentionCurve out = flash2;
-  out.forward *= forward;
+  out.forward *= traits_of(generation).mem_efficient_forward;
   out.backward *= kBackward;
   out.from = {.measured = false,
-              .source = later ? "assumed: 0.63 of flash2 forward, as on H100, and 0.4 backward, as on A100"
-                              : "assumed: 0.94 of flash2 forward and 0.4 backward, as on A100 without a mask",
+              .source = "assumed: by flash2, as on A100 and, forward, on H100, without a mask",
               .residual = 0.25};
   return out;
 }

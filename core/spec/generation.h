@@ -22,6 +22,7 @@ struct GenerationTraits {
   bool flash1 = true, flash2 = true, flash3 = false, cudnn = true;  // attention kernels that exist for it
   bool sparse = false;                                              // attention to keys that an indexer chose
   bool wide_cudnn_heads = false;                                    // cuDNN's backward takes heads of 128 to 256
+  double mem_efficient_forward = 0.94;                              // pace of that kernel over flash2's
   AttentionKernel best_attention = AttentionKernel::flash2;
   bool framework_chooses_attention = false;  // which of several good ones it has: `hopper_attention` of a profile
   NarrowHeads fp8_attention = NarrowHeads::none;
@@ -49,12 +50,14 @@ constexpr GenerationTraits traits_of(Generation generation) {
       return {.flash3 = true,
               .sparse = true,
               .wide_cudnn_heads = true,
+              .mem_efficient_forward = 0.63,
               .framework_chooses_attention = true,
               .fp8_attention = NarrowHeads::of_128,
               .row_and_block_scales = true};
     case Generation::blackwell:
       return {.sparse = true,
               .wide_cudnn_heads = true,
+              .mem_efficient_forward = 0.63,             // as on Hopper
               .best_attention = AttentionKernel::cudnn,  // the others do not use its tensor cores
               .fp8_attention = NarrowHeads::up_to_128,
               .multiplies_any_layout = true,
