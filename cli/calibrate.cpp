@@ -37,11 +37,12 @@ config::KernelTables read_tables(const Arguments& args, Faults& faults) {
   std::vector<std::string> paths = args.all("--from-data");
   paths.insert(paths.end(), args.operands().begin(), args.operands().end());
   config::KernelTables tables;
+  const auto rows = [&] { return tables.rows.size() + tables.collectives.size(); };
   for (const std::string& path : paths) {
-    const std::size_t rows = tables.rows.size() + tables.collectives.size();
+    const std::size_t before = rows();
     base::or_faults(faults, [&] {
       config::read_kernels(path, tables);
-      if (tables.rows.size() + tables.collectives.size() == rows)
+      if (rows() == before)
         faults.push_back(
             {"--from-data", "holds no row", "name a table of measured kernels or collectives", {path, 0, 0}});
     });

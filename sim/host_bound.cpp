@@ -20,11 +20,8 @@ std::vector<std::string> remedies(const spec::Job& job) {
   const spec::Strategy& s = job.strategy;
   const bool graphs = launcher.empty() || launcher == "megatron";
   const bool compiler = launcher.empty() || launcher == "accelerate-fsdp" || launcher == "torchtitan";
+  if (s.launch_blocking) return {"no launch_blocking", "larger microbatches"};
   std::vector<std::string> out{"larger microbatches"};
-  if (s.launch_blocking) {
-    out.insert(out.begin(), "no launch_blocking");
-    return out;
-  }
   if (graphs && s.cuda_graphs.value_or(spec::CudaGraphs::none) == spec::CudaGraphs::none)
     out.push_back(job.model.moe ? "cuda_graphs: beside_experts" : "cuda_graphs: true");
   if (compiler && !s.compile && !job.framework.compiles) out.emplace_back("compile: true");

@@ -135,9 +135,9 @@ StageBuilder::Written StageBuilder::next(const Slot& slot, Progress& so_far) con
   const bool last = completes && ++so_far.completed[back] == passes;
   const Chunk& chunk = chunks_[slot.chunk];
   Written w{slot.pass, slot.chunk, slot.other_chunk};
-  w.forward.gathers = forwards && (upkeep_.each_gathers || (first && upkeep_.first_gathers));
+  w.forward.gathers = forwards && upkeep_.gathers(first);
   w.forward.first = first && upkeep_.first_differs;
-  w.backward.reduces = (slot.pass != Pass::forward && upkeep_.each_reduces) || (last && upkeep_.last_reduces);
+  w.backward.reduces = slot.pass != Pass::forward && upkeep_.reduces(last);
   w.backward.sums = (slot.pass != Pass::forward && upkeep_.each_sums) || (last && w.backward.reduces);
   w.backward.releases = returns && (!upkeep_.keeps || last_returns);
   w.backward.adds = upkeep_.sums_on_host && completes && so_far.completed[back] > 1;

@@ -18,6 +18,9 @@ struct Upkeep {
   bool each_sums;      // shards of gradients over their replicas, not the last backward alone
   bool sums_on_host;   // gradients of all backwards but a chunk's first join those that are there
   bool first_differs;  // the first forward from those behind it
+
+  bool gathers(bool first) const { return each_gathers || (first && first_gathers); }  // of a forward
+  bool reduces(bool last) const { return each_reduces || (last && last_reduces); }     // of a backward
 };
 
 }  // namespace plan

@@ -88,12 +88,8 @@ void fill_dispatcher(Job& job, Filler& of_framework) {
 void fill_graphs(Job& job, Filler& of_framework) {
   Strategy& s = job.strategy;
   if (s.cuda_graphs) return;
-  if (s.launch_blocking) {
-    s.cuda_graphs = CudaGraphs::none;
-    return;
-  }
   const bool waits = !job.training.serves() && job.framework.synchronizes_p2p && s.pp > 1 && s.overlap.p2p != true;
-  const bool host = waits || s.offload.any() || !s.traits().flushes;
+  const bool host = waits || s.launch_blocking || s.offload.any() || !s.traits().flushes;
   if (job.training.mode == Mode::decode && !host) {
     s.cuda_graphs = CudaGraphs::whole;
     return of_framework.tell("cuda_graphs", "true", "engines that serve capture decoding");

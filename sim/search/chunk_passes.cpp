@@ -72,12 +72,11 @@ struct Usual {
   plan::Upkeep upkeep;
   bool split;  // weight gradients run apart
   bool only;
-  Passes::ForwardKind forward() const { return only ? first() : Passes::ForwardKind{.gathers = upkeep.each_gathers}; }
-  Passes::ForwardKind first() const {
-    return {.gathers = upkeep.each_gathers || upkeep.first_gathers, .first = upkeep.first_differs};
+  Passes::ForwardKind forward() const {
+    return {.gathers = upkeep.gathers(only), .first = only && upkeep.first_differs};
   }
   Passes::BackwardKind backward() const {
-    const bool reduces = upkeep.each_reduces || (only && upkeep.last_reduces);
+    const bool reduces = upkeep.reduces(only);
     return {.reduces = reduces, .sums = upkeep.each_sums || (only && reduces), .releases = only || !upkeep.keeps};
   }
   Weights weights() const { return split ? Weights::apart : Weights::at_once; }

@@ -285,8 +285,8 @@ void read_script(Import& i) {
     for (std::string& note : texts_of(*notes)) i.notes.push_back(std::move(note));
   }
   if (const Value* blocking = i.options.take(kLaunchBlocking)) {
-    const bool graphs =
-        i.options.has("cuda-graph-impl") || i.options.has("enable-cuda-graph") || i.options.has("external-cuda-graph");
+    const bool graphs = i.options.text("cuda-graph-impl", "none") != "none" || i.options.has("enable-cuda-graph") ||
+                        i.options.has("external-cuda-graph");
     if (graphs) i.notes.push_back("CUDA_LAUNCH_BLOCKING: left out, for launches inside of graphs do not wait");
     if (!graphs) i.keys.set("strategy.launch_blocking", "true", blocking->where);
   }

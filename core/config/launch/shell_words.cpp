@@ -362,13 +362,15 @@ class Lexer {
     const bool command = !out_.empty() && (out_.back().text == "-c" || out_.back().text == "-lc");
     return command || (depth_ > 0 && letters.starts_with("--") && letters.find('=') > letters.find(' '));
   }
+  std::vector<Word>::const_iterator command_begin() const {
+    return std::find_if(out_.rbegin(), out_.rend(), [](const Word& word) { return word.ends_command; }).base();
+  }
   /// "&&" (`both`) or "||" behind a command: what comes of a list is known where it holds questions and assignments
   /// alone, outside of loops and of what an if asks. All else is read as if it ran.
   void go_on(bool both) {
+    const auto first = command_begin();
     std::vector<std::string> words;
-    for (auto word = out_.rbegin(); word != out_.rend() && !word->ends_command; ++word)
-      words.insert(words.begin(), word->conditional ? "$" : word->text);
-    const auto first = std::find_if(out_.rbegin(), out_.rend(), [](const Word& w) { return w.ends_command; }).base();
+    for (auto word = first; word != out_.end(); ++word) words.push_back(word->conditional ? "$" : word->text);
     const bool asks = first != out_.end() && among(kAsks, first->text);
     const bool assigns = assigns_ && std::ranges::all_of(words, [](auto& word) { return among(kDeclare, word); });
     list_.simple = list_.simple && !asks_ && loops_ <= 0 && (asks || assigns);
@@ -389,9 +391,8 @@ class Lexer {
   /// of an array.
   bool begins_command() const {
     if (depth_ > 0) return false;
-    auto word = std::find_if(out_.rbegin(), out_.rend(), [](const Word& w) { return w.ends_command; }).base();
     bool declares = false;  // names without a value may stand between
-    for (; word != out_.end(); ++word) {
+    for (auto word = command_begin(); word != out_.end(); ++word) {
       declares |= among(kDeclare, word->text);
       if (!declares && !among(kBefore, word->text) && !word->text.starts_with('-')) return false;
     }
