@@ -113,7 +113,7 @@ config::Place place_of(const Arguments& args, const Wanted& wanted, const real::
           "name how they are joined, one of `forerun list fabrics`",
           {}}});
   }
-  spec::plug_in(out.cluster);
+  spec::assemble(out.cluster);
   return out;
 }
 

@@ -84,8 +84,7 @@ CollectiveCluster cluster_from(const Arguments& args, const Catalogue& catalogue
                       "write as many or fewer, or name a larger fabric",
                       {}});
   }
-  spec::plug_in(cluster);
-  cluster.node.nvlink.domain = spec::placed_domain(cluster);
+  spec::assemble(cluster);
   return out;
 }
 

@@ -69,8 +69,7 @@ spec::Cluster read_measured_cluster(MapReader& map, const Catalogue& catalogue, 
   } else if (cluster.nodes > 1) {
     map.fault("fabric", "is missing, and the node has no fabric of its own", "add `fabric:`");
   }
-  spec::plug_in(cluster);
-  cluster.node.nvlink.domain = spec::placed_domain(cluster);
+  spec::assemble(cluster);
   return cluster;
 }
 

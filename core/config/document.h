@@ -37,10 +37,11 @@ Value scalar(std::string_view text, const base::Where& where = {});
 
 /// Reads a file. Throws base::InputError: cannot be read, empty, not YAML, two documents, a key twice, nested too deep.
 Value load(const std::string& path);
-/// The path of a file as a command line names it: "-" is the standard input.
-std::string path_given(const std::string& word);
 /// The same from text; `name` stands for the file in messages.
 Value parse(std::string_view text, const std::string& name);
+
+/// The path of a file as a command line names it: "-" is the standard input.
+std::string path_given(const std::string& word);
 
 /// `over` laid upon `base`: maps merge key by key, everything else is replaced. Places stay those of where it was
 /// written.

@@ -147,6 +147,9 @@ std::int64_t most_nodes(const Cluster&);
 /// is not worth it: then domains are filled.
 int placed_domain(const Cluster&);
 
+/// Both: the cluster as it will be run, where no Job is resolved (resolve tells the domain as an assumption).
+void assemble(Cluster&);
+
 std::string gpus_text(const Cluster&);   // "64 GPUs", "1 GPU"
 std::string nodes_text(const Cluster&);  // "8 x dgx-h100", "4 x dgx-h100 + 4 x dgx-a100-80gb"
 

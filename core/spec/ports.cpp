@@ -25,6 +25,11 @@ void plug_in(Cluster& cluster) {
   for (NodeGroup& group : cluster.groups) plug_in(group.node.nic, cluster.fabric.port);
 }
 
+void assemble(Cluster& cluster) {
+  plug_in(cluster);
+  cluster.node.nvlink.domain = placed_domain(cluster);
+}
+
 std::vector<std::string> port_warnings(const Cluster& cluster) {
   std::vector<std::string> out;
   const Fabric& fabric = cluster.fabric;
