@@ -92,6 +92,7 @@ void read_model_code(MapReader& map, spec::Framework& framework) {
   map.read("weighs_in_fp32", framework.weighs_in_fp32);
   map.read("exchange_launches", framework.exchange_launches, 0, 1000);
   map.read("grouped_mm", framework.grouped_mm);
+  map.read("scales_scores", framework.scales_scores);
   map.read("expert_biases", framework.expert_biases);
   map.read("written_gelu", framework.written_gelu);
   map.read("vocab_multiple", framework.vocab_multiple, 1, 100'000);

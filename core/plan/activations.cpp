@@ -67,7 +67,7 @@ void keep_of_attention(const Context& c, RecomputeKind kind, BlockActivations& o
     out.scores = c.tokens * c.heads * 4;  // log-sum-exp of each row, fp32
   } else {
     // The softmax, in fp32 and cast behind where it is a chain of kernels; its dropout's mask and result.
-    const std::int64_t softmax = softmax_is_one_kernel(c) || e == 4 ? e : 4 + e;
+    const std::int64_t softmax = upcasts_scores(c) ? 4 + e : e;
     out.scores = scores * (softmax + (c.dropout ? e + 1 : 0));
   }
   out.context = c.tokens * (c.context_width + (c.model.mla && pads_values(c) ? c.q_width : 0) + c.gate_width) * e;
@@ -132,7 +132,7 @@ std::int64_t Block::feed_forward_bytes() const {
 std::int64_t Block::score_gradient_bytes() const {
   if (c_.fused_attention() || !parts().attends()) return 0;
   const std::int64_t scores = c_.batch * c_.heads * c_.sequence * c_.sequence;
-  return scores * (softmax_is_one_kernel(c_) || c_.element == 4 ? c_.element : c_.element + 8);
+  return scores * (upcasts_scores(c_) ? c_.element + 8 : c_.element);
 }
 
 std::int64_t Block::widest_gradient_bytes() const {

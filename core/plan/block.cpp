@@ -76,8 +76,7 @@ void Block::attention_core_forward(bool windowed) {
   }
   const std::int64_t batch = c_.batch * c_.heads;
   out_.compute(Matmul{c_.sequence, c_.sequence, c_.head_dim, batch, c_.operand, c_.storage, false}, "attention scores");
-  const Chain softmax = softmax_forward(c_, scores);
-  out_.compute(softmax.work, "attention softmax", softmax.launches);
+  written_softmax(scores, false);
   if (c_.dropout) {
     const Chain dropout = dropout_forward(c_, scores);
     out_.compute(dropout.work, "attention dropout", dropout.launches);
@@ -86,6 +85,15 @@ void Block::attention_core_forward(bool windowed) {
                "attention values");
   const Chain copy = copy_of(c_, c_.tokens * c_.context_width);
   out_.compute(copy.work, "attention transpose", copy.launches);
+}
+
+void Block::written_softmax(std::int64_t scores, bool backward) {
+  const Chain softmax = backward ? softmax_backward(c_, scores) : softmax_forward(c_, scores);
+  if (!softmax_is_one_kernel(c_)) {
+    const Chain around = scores_around_softmax(c_, scores);
+    out_.compute(around.work, backward ? "attention mask gradient" : "attention mask", around.launches);
+  }
+  out_.compute(softmax.work, backward ? "attention softmax gradient" : "attention softmax", softmax.launches);
 }
 
 void Block::attention_core_backward(bool windowed) {
@@ -113,8 +121,7 @@ void Block::attention_core_backward(bool windowed) {
     const Chain dropout = dropout_backward(c_, scores);
     out_.compute(dropout.work, "attention dropout gradient", dropout.launches);
   }
-  const Chain softmax = softmax_backward(c_, scores);
-  out_.compute(softmax.work, "attention softmax gradient", softmax.launches);
+  written_softmax(scores, true);
   out_.compute(narrow, "attention scores: queries gradient");
   out_.compute(narrow, "attention scores: keys gradient");
 }

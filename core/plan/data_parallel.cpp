@@ -134,7 +134,7 @@ void gather_parameters(const Context& c, SegmentBuilder& out, const Held& parame
     const int ranks = c.axes[axis].size;
     if (ranks == 1 || count == 0) return;
     const std::int16_t channel = out.pool().channel({Channel::Kind::group, axis});
-    const std::int64_t bytes = (padded(count, ranks) - narrow) * weight_element(c) + narrow;
+    const std::int64_t bytes = (padded(count, ranks) - narrow) * weight_element(c) + code_bytes(c, narrow);
     const Collective work{CollectiveKind::all_gather, bytes, c.group(axis)};
     if (waits_for_optimizer && c.strategy.offload.updates_on_host()) {
       out.communicate(work, name, Stream::dp, channel, {Stream::compute, Stream::to_device});

@@ -17,7 +17,8 @@ bool inputs_in_fp8(const Context& c) { return c.job.training.fp8_activation_inpu
 /// Megatron's fused softmax of a causal model reads no score above the diagonal and writes zeros there
 /// (scaled_upper_triang_masked_softmax.h).
 double share_read(const Context& c) {
-  return c.attention == spec::AttentionKernel::fused_softmax && c.model.causal ? 0.5 : 1;
+  const bool fused = c.attention == spec::AttentionKernel::fused_softmax && softmax_is_one_kernel(c);
+  return fused && c.model.causal ? 0.5 : 1;
 }
 
 /// Megatron Core's squared_relu is one kernel by its JIT decorator (core/activations.py). In eager PyTorch relu and the
@@ -247,17 +248,23 @@ bool softmax_is_one_kernel(const Context& c) {
   return c.strategy.compile || (c.fused_softmax && c.attention != spec::AttentionKernel::unfused);
 }
 
+bool upcasts_scores(const Context& c) { return c.element < 4 && !softmax_is_one_kernel(c); }
+
 Chain softmax_forward(const Context& c, std::int64_t scores) {
-  const double e = static_cast<double>(c.element);
-  return softmax_is_one_kernel(c)
-             ? chain(Kind::softmax, scores, e * share_read(c), e, 1)
-             : chain(Kind::softmax, scores, 2 * e + 8, 2 * e + 8, 4);  // mask, to fp32, softmax, back
+  const double e = upcasts_scores(c) ? 4 : static_cast<double>(c.element);
+  return chain(Kind::softmax, scores, e * share_read(c), e, 1);
 }
 
 Chain softmax_backward(const Context& c, std::int64_t scores) {
+  const double e = upcasts_scores(c) ? 4 : static_cast<double>(c.element);
+  return chain(Kind::softmax, scores, 2 * e * share_read(c), e, 1);
+}
+
+Chain scores_around_softmax(const Context& c, std::int64_t scores) {
   const double e = static_cast<double>(c.element);
-  return softmax_is_one_kernel(c) ? chain(Kind::softmax, scores, 2 * e * share_read(c), e, 1)
-                                  : chain(Kind::softmax, scores, 2 * e + 12, 2 * e + 8, 4);
+  const int kernels = c.job.framework.scales_scores ? 2 : 1;
+  if (!upcasts_scores(c)) return chain(Kind::elementwise, scores, kernels * e, kernels * e, kernels);
+  return chain(Kind::elementwise, scores, (kernels + 1) * e + 4, (kernels + 1) * e + 4, kernels + 2);
 }
 
 Chain copy_of(const Context& c, std::int64_t elements) {

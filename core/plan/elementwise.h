@@ -52,11 +52,16 @@ Chain dropout_forward(const Context&, std::int64_t elements);
 Chain dropout_backward(const Context&, std::int64_t elements);  // of a residual branch
 /// Sum of the gradients that meet where a residual branch left.
 Chain residual_backward(const Context&);
-/// Scale, mask and softmax over `scores` attention scores when attention is not one fused kernel.
 /// Scale, mask and softmax as one kernel: the framework's own, or a graph compiler's; otherwise a chain in fp32.
 bool softmax_is_one_kernel(const Context&);
+/// Whether such a chain casts scores to fp32 for its softmax, and back.
+bool upcasts_scores(const Context&);
+/// Softmax over `scores` attention scores when attention is not one fused kernel.
 Chain softmax_forward(const Context&, std::int64_t scores);
 Chain softmax_backward(const Context&, std::int64_t scores);
+/// What a chain has around its softmax, either way: scale and mask, and casts to fp32 and back. REQUIRES: not one
+/// kernel.
+Chain scores_around_softmax(const Context&, std::int64_t scores);
 Chain copy_of(const Context&, std::int64_t elements);
 /// Sum over tokens for a bias gradient.
 Chain bias_gradient(const Context&, std::int64_t tokens, std::int64_t width);

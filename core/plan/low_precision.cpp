@@ -101,6 +101,11 @@ bool narrow_experts_alone(const Context& c) { return narrow_alone(c) && !shards_
 
 bool gathers_narrow(const Context& c) { return narrow_alone(c) && scales_of(c) != Scales::mx; }
 
+std::int64_t code_bytes(const Context& c, std::int64_t weights) {
+  if (scales_of(c) != Scales::nvfp4) return weights;
+  return static_cast<std::int64_t>(static_cast<double>(weights) * narrow_bytes(c));
+}
+
 double gathered_bytes(const Context& c, bool gradient) {
   return narrow_bytes(c) * (gradient && !one_scale(c) ? operand_layouts(c) : 1);
 }
@@ -157,7 +162,8 @@ void Casts::write(Chain chain, std::string_view what) {
 
 /// Codes of one layout to the other.
 void Casts::turn(std::int64_t elements, std::string_view what) {
-  write(chain(static_cast<double>(elements), 1, 1, 1), what);
+  const double bytes = static_cast<double>(code_bytes(c_, elements));
+  write(chain(bytes, 1, 1, 1), what);
 }
 
 /// With one scale for what several ranks hold a part of, they agree on the largest number before they cast.

@@ -58,6 +58,8 @@ bool narrow_experts_alone(const Context&);
 bool gathers_narrow(const Context&);
 /// Whether a step's cast is the last that reads such weights in 16 bits.
 inline bool lets_go_when_cast(const Context& c) { return narrow_alone(c) && !gathers_narrow(c); }
+/// Bytes of the codes of `weights` such weights; in nvfp4 with the scales, which take an eighth of theirs.
+std::int64_t code_bytes(const Context&, std::int64_t weights);
 /// Elements of a gathered operand in units of the bytes that the gather moves: under sequence parallel a shard is cast
 /// first and gathered narrow. A gradient scaled in blocks travels in both layouts.
 double gathered_bytes(const Context&, bool gradient);

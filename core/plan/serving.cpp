@@ -70,8 +70,7 @@ void Block::attention_decode(bool windowed) {
   } else {
     const std::int64_t group = c_.heads / kv_heads, batch = c_.batch * kv_heads;
     out_.compute(Matmul{group, seen, keys, batch, c_.operand, c_.storage, false}, "attention scores");
-    const Chain softmax = softmax_forward(c_, c_.batch * c_.heads * seen);
-    out_.compute(softmax.work, "attention softmax", softmax.launches);
+    written_softmax(c_.batch * c_.heads * seen, false);
     out_.compute(Matmul{group, values, seen, batch, c_.operand, c_.storage, false}, "attention values");
   }
   join_parts(std::int64_t{c_.heads} * values);

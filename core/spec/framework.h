@@ -83,9 +83,10 @@ struct Framework {
   bool rescales_rows = false;   // fp8 rowwise: gradients' results are scaled by kernels of their own
   bool rows_by_index = false;   // rows of tokens are taken and summed up by index, which sorts the indices to add
   bool weighs_in_fp32 = false;  // results of experts are multiplied by their weights in fp32, and cast there and back
-  int exchange_launches = 0;  // what the host does in a pass around the plain exchange of tokens, in kernels' launches
-  bool written_gelu = false;  // models of GPT-2's recipe write GELU out in Python; resolve() clears it for others
-  int vocab_multiple = 1;     // in training the vocabulary is padded to a multiple of this a tensor-parallel rank
+  int exchange_launches = 0;   // what the host does in a pass around the plain exchange of tokens, in kernels' launches
+  bool scales_scores = false;  // attention written out scales its scores in a kernel of its own
+  bool written_gelu = false;   // models of GPT-2's recipe write GELU out in Python; resolve() clears it for others
+  int vocab_multiple = 1;      // in training the vocabulary is padded to a multiple of this a tensor-parallel rank
   // Of eager PyTorch, by what its modules allocate.
   bool compiles = false;         // a graph compiler takes every step whole: Strategy::compile, which a job cannot deny
   bool compiles_head = true;     // a graph compiler takes the output head; torchtitan: blocks alone

@@ -126,15 +126,20 @@ class Precision : Rules {
     if (t_.fp8_parameters.value_or(false)) {
       const bool fp8 =
           t_.precision == Dtype::fp8 && t_.fp8_recipe != Fp8Recipe::rowwise;  // TE's cast_master_weights_to_fp8, 2025
-      if (!fp8 && t_.precision != Dtype::mxfp8) {
+      if (!fp8 && !microscaled) {
         fault(
             "training.fp8_parameters",
-            "weights are kept in fp8 alone under mxfp8, and under fp8 with one scale a tensor or a block",
+            "weights are kept in the narrow format alone under mxfp8 and nvfp4, and under fp8 with one scale a tensor "
+            "or a block",
             std::string(job_.cluster.node.gpu.computes(Dtype::mxfp8) ? "write precision: mxfp8, or fp8" : "write fp8") +
                 " and fp8_recipe: delayed, tensorwise or blockwise, or fp8_parameters: false");
       } else if (t_.precision == Dtype::mxfp8 && s_.zero >= 2) {
         fault("training.fp8_parameters",
               "weights in mxfp8 alone are gathered into whole gradients, which zero 2 and 3 do not keep",
+              "write zero: 1, or fp8_parameters: false");
+      } else if (t_.precision == Dtype::nvfp4 && s_.zero >= 2 && !t_.serves()) {
+        fault("training.fp8_parameters",
+              "weights in nvfp4 alone lie in the buffer of plain data parallelism, not in the shards of zero 2 and 3",
               "write zero: 1, or fp8_parameters: false");
       } else if (!job_.framework.keeps_casts && !t_.serves() && !gathers_codes_of_masters()) {
         fault(

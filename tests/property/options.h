@@ -67,6 +67,7 @@ inline void add_training(List& list) {
   list.set({{"t:wide_layers", "{first: 1, last: 2}"}, {"t:precision", "mxfp8"}});
   list.set({{"t:fp8_parameters", "true"}, {"t:precision", "fp8"}, {"t:fp8_recipe", "delayed"}});
   list.set({{"t:fp8_parameters", "true"}, {"t:precision", "mxfp8"}});
+  list.set({{"t:fp8_parameters", "true"}, {"t:precision", "nvfp4"}});
   list.set({{"t:fp8_parameters", "true"}, {"t:precision", "fp8"}, {"t:fp8_recipe", "tensorwise"}});
   list.key("t:optimizer", {"adamw8bit", "sgd", "muon"});
   list.set({{"t:autocast", "true"}, {"s:framework", "torch"}});

@@ -231,6 +231,8 @@ void keys_gradient(Task& task) {
 
 void add_written_scores_actions(Actions& actions) {
   actions["attention scores"] = scores;
+  actions["attention mask"] = nothing;  // the softmax's kernel masks, in storage
+  actions["attention mask gradient"] = nothing;
   actions["attention softmax"] = softmax;
   actions["attention dropout"] = dropout;
   actions["attention dropout gradient"] = dropout_gradient;

@@ -133,10 +133,18 @@ TEST(Elementwise, DropoutOfAResidualWritesAMaskOfOneByteAndReadsItBack) {
   expect_bytes(plan::dropout_backward(c, 1000), (2 + 1) * 1000, 2 * 1000, 1);
 }
 
-TEST(Elementwise, AFusedSoftmaxTouchesTheScoresOnceAnUnfusedOneFourTimes) {
+TEST(Elementwise, AFusedSoftmaxTouchesTheScoresOnceAnUnfusedOneBetweenMaskAndCasts) {
   spec::Job j = job(true);
-  // scale and mask 2 2, to fp32 2 4, softmax 4 4, to bf16 4 2: 12 read, 12 written.
-  expect_bytes(plan::softmax_forward(Context(j), kScores), 12 * kScores, 12 * kScores, 4);
+  // Scale and mask 2 2, to fp32 2 4, softmax 4 4, to bf16 4 2. Backward the softmax reads probabilities and gradients.
+  expect_bytes(plan::softmax_forward(Context(j), kScores), 4 * kScores, 4 * kScores, 1);
+  expect_bytes(plan::softmax_backward(Context(j), kScores), 8 * kScores, 4 * kScores, 1);
+  expect_bytes(plan::scores_around_softmax(Context(j), kScores), 8 * kScores, 8 * kScores, 3);
+  j.framework.scales_scores = true;  // the scale apart: 2 2 more
+  expect_bytes(plan::scores_around_softmax(Context(j), kScores), 10 * kScores, 10 * kScores, 4);
+  j.framework.scales_scores = false;
+  j.training.precision = spec::Dtype::fp32;  // no casts: scale and mask alone
+  expect_bytes(plan::scores_around_softmax(Context(j), kScores), 4 * kScores, 4 * kScores, 1);
+  j.training.precision = spec::Dtype::bf16;
   j.strategy.attention_kernel = spec::AttentionKernel::fused_softmax;
   // One kernel: reads what a causal model attends to, half of the scores (and of their gradients), and writes all.
   expect_bytes(plan::softmax_forward(Context(j), kScores), kScores, 2 * kScores, 1);

@@ -275,6 +275,27 @@ TEST(LowPrecision, WeightsInFp8AloneAreGatheredSoAndTakeTheirPlace) {
   EXPECT_EQ(walk::count(alone, alone.roles[0], "weight transpose"), 4 * 4);
 }
 
+TEST(LowPrecision, WeightsInNvfp4AloneAreGatheredWithTheirScalesAndTurned) {
+  const auto plan = [&](bool alone) {
+    return plan::build(
+        job({.dp = 2, .zero = 1}, Dtype::nvfp4, [=](spec::Job& j) { j.training.fp8_parameters = alone; }));
+  };
+  const plan::Plan alone = plan(true), copies = plan(false);
+  const auto gathered = [](const plan::Plan& p) {
+    return walk::collective_bytes(p, p.roles[0], "parameter all-gather");
+  };
+  const auto held = [](const plan::Plan& p) {
+    return p.roles[0].resident[static_cast<int>(plan::Category::parameters)];
+  };
+  // Half a byte and a sixteenth for each of a layer's 12 h^2 + 13 h parameters, where two bytes were; the two layouts
+  // that the matmuls read are there either way.
+  constexpr std::int64_t layers = 4 * (12 * 256 * 256 + 13 * 256);
+  EXPECT_EQ(gathered(copies) - gathered(alone), layers * 23 / 16);
+  EXPECT_EQ(held(copies) - held(alone), 2 * layers);
+  EXPECT_EQ(walk::count(alone, alone.roles[0], "weight cast"), 0);
+  EXPECT_EQ(walk::count(alone, alone.roles[0], "weight transpose"), 4 * 4);
+}
+
 TEST(LowPrecision, FrozenWeightsInFp8AloneLieInOneLayoutAndAreTurnedForInputGradients) {
   // One byte for each of a layer's parameters, not two; four linear layers of four layers are turned in each of three
   // microbatches, the first layer's qkv too, whose adapter's gradient needs none, but whose input has one.

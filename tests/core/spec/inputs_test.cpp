@@ -208,6 +208,7 @@ TEST(Inputs, NameEveryRateOfTheFramework) {
                                                "router_kernels",
                                                "router_gradient_kernels",
                                                "router_launches",
+                                               "scales_scores",
                                                "router_gradient_launches",
                                                "pads_experts",
                                                "rows_by_index",
