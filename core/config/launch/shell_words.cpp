@@ -320,6 +320,8 @@ class Lexer {
     PlacedText value = word_.from(equals + 1);
     assigns_ = value.letters.find_first_of("$`") == std::string::npos;
     if (listed && list_.next == Runs::never) return;
+    const bool declared = std::any_of(command_begin(), out_.cend(), [](auto& w) { return among(kDeclare, w.text); });
+    if (!declared && !before_) before_ = variables_;
     variables_.assign(name, std::move(value), adds, branches_.conditional() || (listed && list_.next == Runs::perhaps),
                       begin_);
   }
@@ -379,8 +381,17 @@ class Lexer {
     list_.next = !list_.status ? Runs::perhaps : *list_.status == both ? Runs::surely : Runs::never;
     continues_ = true;
   }
+  /// NAME=value in front of a program is that program's alone.
+  void forget_programs_own() {
+    const bool program = std::any_of(command_begin(), out_.cend(), [](auto& word) {
+      return !word.ends_command && !among(kBefore, word.text) && !word.text.starts_with('-');
+    });
+    if (before_ && program) variables_ = *std::move(before_);
+    before_.reset();
+  }
   void end_command() {
     end_word();
+    forget_programs_own();
     redirects_ = false;
     assigns_ = unsets_ = false;
     if (evaluates_) put(Lexer(std::exchange(evaluated_, {}), name_, variables_, nested_ + 1).script(), false);
@@ -441,6 +452,7 @@ class Lexer {
   PlacedText word_;
   Place begin_;  // of the word
   ShellVariables variables_;
+  std::optional<ShellVariables> before_;  // this command gave them values
   std::vector<Word> out_;
 };
 

@@ -308,7 +308,18 @@ TEST_F(ImportedJob, LaunchesThatBlockAreAKey) {
   EXPECT_TRUE(has(imported("CUDA_LAUNCH_BLOCKING=1 "), key));
   EXPECT_FALSE(has(imported("export CUDA_LAUNCH_BLOCKING=0\n"), key));
   EXPECT_FALSE(has(imported("export CUDA_LAUNCH_BLOCKING=1\npython prepare.py\nunset CUDA_LAUNCH_BLOCKING\n"), key));
+  EXPECT_FALSE(has(imported("CUDA_LAUNCH_BLOCKING=1 python prepare.py\n"), key));  // that program's alone
   EXPECT_FALSE(has(imported(""), key));
+  const auto beside = [&](const std::string& options) {
+    return read("megatron", "a.sh",
+                "export CUDA_LAUNCH_BLOCKING=1\ntorchrun pretrain_gpt.py " + std::string(kGpt) +
+                    "--padded-vocab-size 128256 --max-position-embeddings 8192 " + options,
+                kCluster);
+  };
+  EXPECT_TRUE(has(beside("--cuda-graph-impl none"), key));  // as if it was not given
+  const std::string graphs = beside("--cuda-graph-impl local");
+  EXPECT_FALSE(has(graphs, key)) << graphs;
+  EXPECT_TRUE(has(graphs, "# CUDA_LAUNCH_BLOCKING: left out")) << graphs;
   const std::string maybe = imported("[ $DEBUG = 1 ] && export CUDA_LAUNCH_BLOCKING=1\n");
   EXPECT_TRUE(has(maybe, key) && has(maybe, "# CUDA_LAUNCH_BLOCKING: under a condition of the script")) << maybe;
 }

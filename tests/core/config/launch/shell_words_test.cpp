@@ -180,6 +180,15 @@ TEST(ShellWords, WhatAListMayAssignIsTold) {
   EXPECT_EQ(conditional("A=2\n[ 1 = 1 ] && A=4"), std::pair(std::string("4"), false));
 }
 
+TEST(ShellWords, WhatStandsInFrontOfAProgramIsThatProgramsAlone) {
+  const std::string none = words("TP=2 python a.py\ntorchrun ${TP:-4}");
+  EXPECT_TRUE(none.ends_with("torchrun 4 ;")) << none;
+  const std::string before = words("TP=8\nTP=2 env X=1 python a.py\ntorchrun $TP");
+  EXPECT_TRUE(before.ends_with("torchrun 8 ;")) << before;
+  const std::string kept = words("TP=2 PP=4\nexport DP=3\ntorchrun $TP $PP $DP");
+  EXPECT_TRUE(kept.ends_with("torchrun 2 4 3 ;")) << kept;
+}
+
 TEST(ShellWords, AVariableThatIsUnsetIsNone) {
   EXPECT_EQ(words("export A=2\nunset A\nrun $A"), "export ; unset A ; run $A ;");
 }
