@@ -80,6 +80,8 @@ void read_optimizer(MapReader& map, spec::Framework& framework) {
 void read_model_code(MapReader& map, spec::Framework& framework) {
   map.read("dropout", framework.dropout, 0.0, 0.99);
   map.read("balances_stages", framework.balances_stages);
+  map.read("spreads_stages", framework.spreads_stages);
+  map.read("pipeline_zero", framework.pipeline_zero, 0, 3);
   map.read("sequence_parallel", framework.sequence_parallel);
   map.read("experts_follow_tp", framework.experts_follow_tp);
   map.read("router_kernels", framework.router_kernels, 1, 1000);

@@ -38,12 +38,12 @@ std::int64_t Passes::sent_and_kept() const {
   return c_.job.framework.keeps_stage_outputs ? c_.shard_tokens * c_.hidden * c_.element : 0;
 }
 
-/// Before the first layer of each parameter bucket its parameters are gathered; later layers of the bucket find them
-/// there.
+int Passes::layers_of_group(const Chunk& chunk) const {
+  return layers_a_gather(c_, chunk, has_buckets(c_, stage_, static_cast<int>(&chunk - chunks_.data())));
+}
+
 void Passes::gather_group(SegmentBuilder& out, const Chunk& chunk, int first_layer) {
-  const int group = layers_a_gather(c_, chunk, has_buckets(c_, stage_, static_cast<int>(&chunk - chunks_.data())));
-  if (first_layer % group != 0) return;
-  const int layers = std::min(group, chunk.layers - first_layer);
+  const int layers = std::min(layers_of_group(chunk), chunk.layers - first_layer);
   Held parameters;
   for (int i = 0; i < layers; ++i) parameters += layer_parameters(c_, chunk.first_layer + first_layer + i);
   if (first_layer == 0 && chunk.first) parameters.dense += embedding_parameters(c_);
@@ -68,12 +68,15 @@ void Passes::write_layer(SegmentBuilder& out, spec::Recompute::Kind recompute, b
   });
 }
 
+/// In front of the first layer of a group its parameters are awaited and those of the next group sent for, as Megatron
+/// Core does (finish_param_sync): a host that waits inside of a layer holds no gather up.
 void Passes::forward_layers(SegmentBuilder& out, const Chunk& chunk, bool by_buckets, ForwardOffload& activations,
                             ForwardUnits& units) {
+  const int group = layers_of_group(chunk);
   for (int i = 0; i < chunk.layers; ++i) {
-    if (by_buckets && i > 0) {
-      gather_group(out, chunk, i);
-      if (c_.replicated()) out.join(Stream::dp);
+    if (by_buckets && i % group == 0) {
+      if (i > 0 && c_.replicated()) out.join(Stream::dp);  // the first group is there
+      if (i + group < chunk.layers) gather_group(out, chunk, i + group);
     }
     out.layer = static_cast<std::int16_t>(chunk.first_layer + i);
     activations.enter(i);
@@ -175,13 +178,15 @@ Passes::Backward Passes::backward(int index, BackwardKind kind, Weights when) {
   SegmentBuilder out(pool_, kind.reduces && !split ? "last backward" : plain);
   SegmentBuilder weights(pool_, kind.reduces ? "last backward of weights" : "backward of weights");
   weights.phase = out.phase = Phase::backward;
-  if (split && chunk.layers > 0) out.defer_weights(&weights);  // an embedding alone has no input gradient to go first
+  const bool defers = split && chunk.layers > 0;  // an embedding or a head alone has no input gradient to go first
+  if (defers) out.defer_weights(&weights);
+  SegmentBuilder& last = defers ? weights : out;  // where gradients are complete
   if (when == Weights::late) out.delay_weights(&weights);
   edges_.finish_sends(out);
   weights.adds_gradients = out.adds_gradients = kind.adds;
   BackwardOffload activations(c_, out, chunk);
-  BackwardUnits units(c_, out, split ? weights : out, chunk, {kind.reduces, kind.sums, kind.releases});
-  GradientBuckets all(c_, split ? weights : out, {.by_size = has_buckets(c_, stage_, index)});
+  BackwardUnits units(c_, out, last, chunk, {kind.reduces, kind.sums, kind.releases});
+  GradientBuckets all(c_, last, {.by_size = has_buckets(c_, stage_, index)});
   GradientBuckets* buckets = kind.reduces && !c_.scatters_gradients ? &all : nullptr;  // units reduce theirs themselves
   const bool sent_on = neighbours(stage_, c_.placement.behind(stage_, index));
   if (chunk.last) {
@@ -189,7 +194,7 @@ Passes::Backward Passes::backward(int index, BackwardKind kind, Weights when) {
   } else if (sent_on) {
     edges_.receive(out, index, true);
   }
-  MadeGradients made(c_, split ? weights : out, chunk);
+  MadeGradients made(c_, last, chunk);
   if (chunk.last && chunk.layers > 0) made.head();
   backward_layers(out, chunk, when, activations, units, buckets, made);
   if (chunk.first) {

@@ -53,6 +53,7 @@ class Passes {
   Segment infer(bool takes_tokens, bool sends_tokens);
 
  private:
+  int layers_of_group(const Chunk&) const;  // whose parameters are gathered together
   void gather_group(SegmentBuilder&, const Chunk&, int first_layer);
   void gather_ahead(SegmentBuilder&, const Chunk&);
   /// The layer that the pen stands at.

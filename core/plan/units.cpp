@@ -137,7 +137,7 @@ BackwardUnits::BackwardUnits(const Context& c, SegmentBuilder& out, SegmentBuild
   }
   Held root = root_gradients();
   root.dense -= gradients_of_embedding();
-  hold_gradients(root, makes_gradients());
+  hold_gradients(root, weights_);
 }
 
 bool BackwardUnits::needs(int unit) const { return c_.fully_sharded && !cut_.kept(unit); }
@@ -145,9 +145,6 @@ bool BackwardUnits::needs(int unit) const { return c_.fully_sharded && !cut_.kep
 void BackwardUnits::start(int unit, bool behind_compute) {
   if (unit >= 0 && needs(unit)) gathers_.start(cut_.held(unit), slot_of(unit), cut_.first_layer(unit), behind_compute);
 }
-
-/// A chunk without layers has no input gradient to go first (passes.cpp).
-SegmentBuilder& BackwardUnits::makes_gradients() { return chunk_.layers > 0 ? weights_ : out_; }
 
 /// Gradients live from their making to their copy into the reduction, unless they stay for the sum (states.h).
 void BackwardUnits::hold_gradients(const Held& held, SegmentBuilder& pen) {
@@ -187,7 +184,7 @@ void BackwardUnits::enter(int layer) {
   if (distance == 0) start(unit, true);
   if (needs(unit)) gathers_.arrive(cut_.held(unit), slot_of(unit));
   if (distance > 0) start(unit - distance, true);
-  hold_gradients(cut_.held(unit), makes_gradients());
+  hold_gradients(cut_.held(unit), weights_);
 }
 
 void BackwardUnits::leave(int layer) {

@@ -81,7 +81,6 @@ class BackwardUnits {
   bool needs(int unit) const;
   void start(int unit, bool behind_compute);
   void hold_gradients(const Held&, SegmentBuilder& pen);
-  SegmentBuilder& makes_gradients();
   void reduce(const Held&);
   void release_gradients(const Held&);
   void let_go();  // of what the reduction before reads

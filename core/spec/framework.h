@@ -43,6 +43,8 @@ struct Framework {
   bool sharded_gradients_in_16_bits = false;  // in bf16, under that and narrower, zero 1 to 3, no pipeline
   bool synchronizes_p2p = false;    // waits for each exchange between stages that nothing overlaps; see fill_overlap
   bool balances_stages = false;     // pipeline stages are cut by cost (balanced_layers) where the job does not say how
+  int pipeline_zero = 3;            // the highest zero stage beside pipeline stages
+  bool spreads_stages = false;      // or with the embedding and the head as a layer each (spread_layers)
   bool fp32_shards = false;         // zero 3: shards are the fp32 master weights, cast before they are gathered
   bool all_reduces_shards = false;  // zero 1 and 2: gradients are all-reduced, and each rank keeps its share
   bool gathers_qkv = false;         // ranks that share heads of keys and values gather all of them behind their product

@@ -99,16 +99,23 @@ std::vector<int> spread_layers(const Model& model, std::int64_t chunks) {
 
 bool cuts_by_itself(const Job& job) {
   const Strategy& s = job.strategy;
-  return job.framework.balances_stages && s.pp > 1 && !s.spreads_vocab() && s.model_chunks() <= job.model.layers;
+  const bool cuts = job.framework.balances_stages || job.framework.spreads_stages;
+  return cuts && s.pp > 1 && !s.spreads_vocab() && s.model_chunks() <= job.model.layers;
 }
 
 std::vector<int> own_cut(const Job& job) {
   const Strategy& s = job.strategy;
   if (!s.stage_layers.empty() || !cuts_by_itself(job)) return {};
-  const bool by_cost = s.vpp == 1 && !s.embedding_in_split;
-  if (!by_cost && !shares_choices(job.model) && !split_layers(job.model, s).empty()) return {};
+  const bool by_cost = cuts_by_cost(job);
+  const bool evenly = !by_cost && (s.embedding_in_split || !job.framework.spreads_stages);
+  if (evenly && !shares_choices(job.model) && !split_layers(job.model, s).empty()) return {};
   return cut_at_choices(job.model,
                         by_cost ? balanced_layers(job.model, s.pp) : spread_layers(job.model, s.model_chunks()));
+}
+
+bool cuts_by_cost(const Job& job) {
+  const Strategy& s = job.strategy;
+  return !job.framework.spreads_stages && s.vpp == 1 && !s.embedding_in_split;
 }
 
 bool shares_choices(const Model& model) { return model.indexer && model.indexer->shares(); }

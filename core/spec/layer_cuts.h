@@ -48,9 +48,11 @@ std::vector<int> cut_of(const Job&, LayerCut);
 
 /// Whether the framework cuts the layers where the Job does not say how, also where they do not divide.
 bool cuts_by_itself(const Job&);
-/// That cut: one chunk a stage is balanced by cost, and several, or embedding and head counted as layers, are spread
-/// where they do not divide. Empty: the even one, or there is none.
+/// That cut. Framework::balances_stages: one chunk a stage is balanced by cost, and several, or embedding and head
+/// counted as layers, are spread where they do not divide. spreads_stages: all are spread, but for embedding and head
+/// so counted that divide. Empty: the even one, or there is none.
 std::vector<int> own_cut(const Job&);
+bool cuts_by_cost(const Job&);  // REQUIRES: cuts_by_itself
 
 /// Whether layers take over the keys that one before them chose, which no framework sends to the next stage (Megatron
 /// Core 0.18; AutoModel does, 2026).

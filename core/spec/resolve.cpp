@@ -50,7 +50,7 @@ void balance_stages(Job& job, Filler& filler) {
   Strategy& s = job.strategy;
   std::vector<int> cut = own_cut(job);
   if (cut.empty()) return;
-  const bool by_cost = s.vpp == 1 && !s.embedding_in_split;
+  const bool by_cost = cuts_by_cost(job);
   s.stage_layers = std::move(cut);
   s.embedding_in_split = false;
   std::string list;

@@ -29,6 +29,12 @@ class Sharding : Rules {
             "groups of " + text(s_.shard) + " do not cut " + text(replicas) + " data-parallel ranks into shards",
             "choose 2 or more that divide " + text(replicas) + ", or leave shard out");
     }
+    if (const int most = job_.framework.pipeline_zero; s_.pp > 1 && s_.zero > most) {
+      fault(
+          "strategy.zero",
+          "pipelines of " + job_.framework.name + " take " + (most > 0 ? "at most zero " + text(most) : "zero 0 alone"),
+          "write zero: " + text(most) + ", or pp: 1");
+    }
     const bool known = s_.zero == 3 || (s_.zero == 2 && only_when_to_reduce());
     if (s_.fsdp_given && !known) {
       fault("strategy.fsdp", "has no effect with zero " + text(s_.zero),

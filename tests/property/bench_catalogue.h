@@ -62,7 +62,7 @@ inline void add_nodes(const config::testing::SmallCatalogue& c) {
 }
 
 inline void add_frameworks(const config::testing::SmallCatalogue& c) {
-  for (const char* name : {"megatron", "deepspeed", "torch", "torchtitan", "jax", "none"}) {
+  for (const char* name : {"megatron", "deepspeed", "torch", "torchtitan", "transformers", "jax", "forerun", "none"}) {
     const std::string path = std::string("workloads/frameworks/") + name + ".yaml";
     std::ifstream file(std::string(FORERUN_SOURCE_DIR "/") + path);
     c.add(path, {std::istreambuf_iterator<char>(file), {}});

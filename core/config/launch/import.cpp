@@ -25,30 +25,27 @@ bool same(const std::string& a, const std::string& b) {
 
 bool is_variable(const Value& value) { return text_of(value).find('$') != std::string::npos; }
 
-/// "TP" of "${TP}" and of "$TP".
+/// "TP" of "${TP}", "$TP" and "${TP[@]}"; nothing where the first variable is part of what is computed.
 std::string variable_in(const std::string& text) {
-  std::string name;
-  for (std::size_t at = text.find('$') + 1; at < text.size(); ++at) {
-    const bool letter = std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '_';
-    if (letter) name += text[at];
-    if (!letter && !(text[at] == '{' && name.empty())) break;
-  }
-  return name.empty() ? "NAME" : name;
+  std::string_view rest = std::string_view(text).substr(text.find('$') + 1);
+  const bool braced = rest.starts_with('{');
+  if (braced) rest.remove_prefix(1);
+  const auto end = std::ranges::find_if_not(rest, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+  const std::string name(rest.begin(), end);
+  rest.remove_prefix(name.size());
+  const bool whole = !braced || rest.starts_with('}') || rest.starts_with("[@]}") || rest.starts_with("[*]}");
+  return whole ? name : "";
 }
 
 void refuse_variable(Import& i, const std::string& option) {
-  const std::string text = i.options.text(option);
-  const bool computed = text.find("$(") != text.npos;
-  i.refuse(option,
-           base::quoted(text) + (computed ? " is not computed here" : " is a variable that the text does not set"),
-           std::string("write its value in its place") +
-               (computed || !i.is_script ? "" : ", or add --variable " + variable_in(text) + "=VALUE"));
+  const base::Fault fault = i.not_told(option, *i.options.find(option));
+  i.refuse(option, fault.what, fault.mend);
 }
 
 void read_line(Import& i, const Line& line) {
   if (!line.needs.empty() && !i.keys.has(line.needs)) return;
-  if (i.keys.has(line.key)) return;
   const Value* value = i.options.take(line.option);
+  if (i.keys.has(line.key)) return;  // by an option that goes before
   if (!value) {
     if (line.absent) i.keys.set(line.key, *line.absent);
     return;
@@ -157,6 +154,15 @@ void spell_alike(Value& value) {
 }
 
 }  // namespace
+
+base::Fault Import::not_told(const std::string& option, const Value& value) const {
+  const std::string text = text_of(value), name = variable_in(text);
+  return {option,
+          base::quoted(text) + (name.empty() ? " is not computed here" : " is a variable that the text does not set"),
+          std::string("write its value in its place") +
+              (name.empty() || !is_script ? "" : ", or add --variable " + name + "=VALUE"),
+          value.where};
+}
 
 void Import::refuse(const std::string& option, std::string what, std::string mend) {
   const Value* value = options.take(option);

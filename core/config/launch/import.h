@@ -32,6 +32,8 @@ struct Import {
   std::vector<std::string> left_out = {};         // options that would have been told, but are among `ignored`
 
   void refuse(const std::string& option, std::string what, std::string mend);
+  /// Of a value with a variable or a command in it, which nothing tells.
+  base::Fault not_told(const std::string& option, const Value&) const;
   /// A whole number; a fault and nothing otherwise. Counts as taken.
   std::optional<std::int64_t> number(const std::string& option);
 };

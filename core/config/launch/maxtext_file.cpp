@@ -66,6 +66,7 @@ struct Call {
 
 std::vector<Call> calls_of(const std::vector<ShellWord>& words) {
   std::vector<Call> out;
+  std::vector<base::Fault> unknown;
   for (auto at = words.begin(); at != words.end(); ++at) {
     if (!is_program(at->text)) continue;
     Call call;
@@ -75,11 +76,15 @@ std::vector<Call> calls_of(const std::vector<ShellWord>& words) {
         call.options.set(at->text.substr(0, equals), unquoted(at->text.substr(equals + 1)), at->where);
       } else if (is_maxtext_configuration(at->text)) {
         call.configuration = &*at;
+      } else if (at->text.starts_with('$') && !at->text.starts_with("$@")) {
+        unknown.push_back({"options", base::quoted(at->text) + " may hold options, and the text does not set it",
+                           "write them in its place, or add --variable NAME=VALUE", at->where});
       }
     }
     if (call.configuration || !call.options.all().empty()) out.push_back(std::move(call));
     if (at == words.end()) break;
   }
+  if (!unknown.empty()) throw base::InputError(std::move(unknown));
   return out;
 }
 

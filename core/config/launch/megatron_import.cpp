@@ -157,16 +157,17 @@ void read_split(Import& i, std::int64_t chunks, std::int64_t layers) {
 }
 
 void read_stages(Import& i) {
-  const std::int64_t pp = std::max<std::int64_t>(1, i.number("pipeline-model-parallel-size").value_or(1));
+  const std::int64_t pp = number_of(i, "strategy.pp", "pipeline-model-parallel-size");
   const std::int64_t layers = i.number("num-layers").value_or(0);
   if (const Value* each = i.options.find("num-layers-per-virtual-pipeline-stage")) {
     const base::Where where = each->where;
-    const std::int64_t count = i.number("num-layers-per-virtual-pipeline-stage").value_or(0);
-    if (count < 1 || layers % (pp * count) != 0) {
+    const auto count = i.number("num-layers-per-virtual-pipeline-stage");
+    if (!count) return;
+    if (*count < 1 || layers % (pp * *count) != 0) {
       return i.refuse("num-layers-per-virtual-pipeline-stage", "does not divide the layers of a stage",
                       "write a divisor of layers / stages");
     }
-    i.options.set("num-virtual-stages-per-pipeline-rank", std::to_string(layers / pp / count), where);
+    i.options.set("num-virtual-stages-per-pipeline-rank", std::to_string(layers / pp / *count), where);
   }
   if (i.options.has("pipeline-model-parallel-layout")) read_layout(i, pp);
   if (i.options.has("decoder-first-pipeline-num-layers") || i.options.has("decoder-last-pipeline-num-layers"))
@@ -192,16 +193,16 @@ void read_shards(Import& i) {
   const Value* written = i.options.find("num-distributed-optimizer-instances");
   if (!written) return;
   const base::Where where = written->where;
-  const std::int64_t copies = i.number("num-distributed-optimizer-instances").value_or(0);
-  const std::int64_t others =
-      i.number("tensor-model-parallel-size").value_or(1) * i.number("pipeline-model-parallel-size").value_or(1);
-  const std::int64_t ranks = others > 0 ? i.gpus / others : 0;
-  if (copies < 1 || ranks < 1 || ranks % copies != 0) {
+  const auto copies = i.number("num-distributed-optimizer-instances");
+  if (!copies) return;
+  const std::int64_t ranks =
+      i.gpus / (tensor_parallel(i) * number_of(i, "strategy.pp", "pipeline-model-parallel-size"));
+  if (*copies < 1 || ranks < 1 || ranks % *copies != 0) {
     return i.refuse("num-distributed-optimizer-instances",
                     "does not divide the data-parallel ranks, or the GPUs are not known",
                     "add --node and --nodes, and write a divisor of the data-parallel ranks");
   }
-  i.keys.set("strategy.shard", std::to_string(ranks / copies), where);
+  i.keys.set("strategy.shard", std::to_string(ranks / *copies), where);
 }
 
 void read_batch(Import& i) {
@@ -283,6 +284,9 @@ void read_indexer_loss(Import& i) {
 void read_script(Import& i) {
   if (const Value* notes = i.options.take(kNotes)) {
     for (std::string& note : texts_of(*notes)) i.notes.push_back(std::move(note));
+  }
+  if (const Value* unknown = i.options.take(kUnknown)) {
+    for (const Value& word : unknown->items) i.faults.push_back(i.not_told("options", word));
   }
   if (const Value* blocking = i.options.take(kLaunchBlocking)) {
     const bool graphs = i.options.text("cuda-graph-impl", "none") != "none" || i.options.has("enable-cuda-graph") ||

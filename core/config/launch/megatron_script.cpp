@@ -89,6 +89,43 @@ void keep_one_launch(Words& words, std::vector<std::string>& others) {
                            "leave one of them in the file", other->where}});
 }
 
+/// A variable, or what a command tells, in the place of options: "$ARGS", "${ARGS[@]}" of no array of the text.
+bool may_hold_options(const std::string& word, const ShellScript& script) {
+  if (word.find_first_of("$`") == word.npos || word.starts_with("$@") || word.starts_with("${@")) return false;
+  const std::size_t begin = word.find("${"), end = word.find('[');
+  const bool array = begin == 0 && end != word.npos;
+  return !(array && script.arrays.contains(word.substr(2, end - 2)));
+}
+
+/// Nodes that srun is asked for in front of a program of Python.
+const ShellWord* nodes_of(const Words& words, std::vector<ShellWord>& made) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i].text != "srun") continue;
+    for (; i + 1 < words.size() && !words[i].ends_command && !words[i].text.ends_with(".py"); ++i) {
+      const std::string& word = words[i].text;
+      if (word == "-N" || word == "--nodes") made.push_back(words[i + 1]);
+      for (const std::string_view joined : {"--nodes=", "-N"}) {
+        if (word.starts_with(joined) && word != joined)
+          made.push_back({word.substr(joined.size()), words[i].where, false, words[i].conditional});
+      }
+    }
+    if (words[i].text.ends_with(".py") && !made.empty()) return &made.back();
+    made.clear();
+  }
+  return nullptr;
+}
+
+/// Files whose text a script makes its own.
+std::vector<std::string> sourced(const Words& words) {
+  std::vector<std::string> out;
+  bool begins = true;
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+    if (begins && (words[i].text == "source" || words[i].text == ".")) out.push_back(words[i + 1].text);
+    begins = words[i].ends_command;
+  }
+  return out;
+}
+
 /// Without the words of commands like echo.
 Words without_others(const Words& words) {
   Words out;
@@ -107,9 +144,15 @@ Settings options_of(const ShellScript& script) {
   keep_one_launch(words, beside);
   Settings out;
   std::vector<std::string> conditional;
+  Value unknown = list_of({});
+  bool behind_program = false;
   for (std::size_t i = 0; i < words.size();) {
     const ShellWord& word = words[i++];
-    if (!word.text.starts_with("--") || word.text.size() == 2) continue;
+    behind_program = !word.ends_command && (behind_program || word.text.ends_with(".py"));
+    if (!word.text.starts_with("--") || word.text.size() == 2) {
+      if (behind_program && may_hold_options(word.text, script)) unknown.items.push_back(scalar(word.text, word.where));
+      continue;
+    }
     const std::size_t equals = word.text.find('=');
     const std::string name = dashed(word.text.substr(2, equals == word.text.npos ? equals : equals - 2));
     Words values;
@@ -127,11 +170,18 @@ Settings options_of(const ShellScript& script) {
     if (word.conditional || std::ranges::any_of(values, &ShellWord::conditional)) conditional.push_back(name);
   }
   if (!conditional.empty()) out.set(kUnderCondition, list_of(conditional));
+  if (!unknown.items.empty()) out.set(kUnknown, unknown);
+  std::vector<ShellWord> made;
+  const ShellWord* nodes = nodes_of(words, made);
+  if (!nodes && script.nodes) nodes = &*script.nodes;
+  if (!out.has("nnodes") && nodes && base::count_in(nodes->text)) out.set("nnodes", nodes->text, nodes->where);
   std::vector<std::string> notes, replaced;
+  if (const auto files = sourced(words); !files.empty())
+    notes.push_back(base::joined(files) + ": another file, not read");
   if (!beside.empty()) notes.push_back(base::joined(beside) + ": another program, not read");
   for (const ShellVariables::Replaced& one : script.replaced)
-    replaced.push_back(one.name + " of line " + std::to_string(one.first.line) + " (set again in line " +
-                       std::to_string(one.then.line) + ")");
+    replaced.push_back(one.name + " of line " + std::to_string(one.then.line) + " (in place of line " +
+                       std::to_string(one.first.line) + "'s)");
   const auto& blocking = script.launch_blocking;
   if (blocking && base::count_in(blocking->text).value_or(0) != 0) {
     out.set(kLaunchBlocking, scalar("true", blocking->where));

@@ -13,6 +13,8 @@ namespace config::launch {
 inline constexpr const char* kUnderCondition = " under a condition";
 /// Beside the options: a list of what is to be told of the file.
 inline constexpr const char* kNotes = " notes";
+/// Beside the options: a list of words of the launch that may hold options, of which the text does not tell.
+inline constexpr const char* kUnknown = " unknown words";
 /// Beside the options: true where CUDA_LAUNCH_BLOCKING is set.
 inline constexpr const char* kLaunchBlocking = " launch blocking";
 inline constexpr const char* kAsIfItHeld = ": under a condition of the script, taken as if it held";

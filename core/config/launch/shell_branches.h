@@ -9,9 +9,13 @@
 
 namespace config::launch {
 
-/// The truth of "[ 2 -lt 3 ]", "[[ a == b ]]", "test -z x" or "true", one word each; nothing where a word still has a
-/// "$", or another question is asked.
+/// The truth of "[ 2 -lt 3 ]", "[[ a == b && ! -z x ]]", "test -z x" or "true", one word each; nothing where a word
+/// that decides still has a "$", or another question is asked.
 std::optional<bool> shell_condition(const std::vector<std::string>& words);
+
+/// Of two questions, where what is known decides.
+std::optional<bool> both(std::optional<bool>, std::optional<bool>);
+std::optional<bool> either(std::optional<bool>, std::optional<bool>);
 
 /// The branches that are open where a script is read.
 class ShellBranches {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cctype>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -24,6 +25,9 @@ bool among(const auto& names, std::string_view word) { return std::ranges::find(
 
 /// What asks for a truth.
 constexpr std::array<std::string_view, 3> kAsks{"[", "[[", "test"};
+
+/// What is followed by a question.
+constexpr std::array<std::string_view, 4> kIfs{"if", "elif", "while", "until"};
 
 constexpr int kMostNested = 8;  // a text that evaluates itself has no end
 /// In a line that begins a here-document: what stands in it is run, here or later.
@@ -46,12 +50,14 @@ class Lexer {
     }
     out.replaced = variables_.replaced();
     out.launch_blocking = blocking_;
+    out.arrays = std::move(arrays_);
     return out;
   }
 
  private:
   struct Word : ShellWord {
-    bool dead = false;  // of a branch that is not taken
+    bool dead = false;      // of a branch that is not taken
+    bool doubtful = false;  // out of a variable that a branch may have set
   };
 
   bool more() const { return pos_ < text_.letters.size(); }
@@ -85,7 +91,9 @@ class Lexer {
       next();
       end_word();
       if (joins) next();
+      if (joins && between_brackets()) return out_.push_back({{std::string(2, c), where(place())}, branches_.dead()});
       if (depth_ == 0) {
+        if (asks_) asked(joins || c == '|' ? c : ';', joins);
         if (joins) {
           go_on(c == '&');
         } else if (c == '|') {
@@ -138,11 +146,13 @@ class Lexer {
   /// NAME=( begins an array, whose words are words like others. What nothing opens ends a pattern of case.
   void parenthesis(char c) {
     if (c == '(' && in_word_ && word_.letters.ends_with('=')) {
+      arrays_.insert(word_.letters.substr(0, word_.letters.find_first_of("+=")));
       in_word_ = false;
       ++depth_;
       return;
     }
-    list_.simple = false;
+    if (c == '(' && peek() == '(' && !in_word_ && begins_command()) return statement();
+    list_.simple = question_.simple = false;
     if (c == '(' && peek() == ')' && in_word_ && !word_.letters.ends_with('$')) {
       next();  // the name of a function
       in_word_ = false;
@@ -165,6 +175,8 @@ class Lexer {
     const char c = peek();
     if (c == '\'' || c == '"') {
       quoted(c);
+    } else if (c == '$' && peek(1) == '(' && peek(2) != '(') {
+      word_.add(variable());  // one word, whatever stands in it
     } else if (c == '$') {
       fields(variable());
     } else {
@@ -211,6 +223,59 @@ class Lexer {
     if (word_.letters.empty()) in_word_ = false;
   }
 
+  /// $(...), as it is written: what a command tells is not known.
+  PlacedText substitution(Place begin) {
+    std::string as_written = "$";
+    int open = 0;
+    do {
+      open += peek() == '(' ? 1 : peek() == ')' ? -1 : 0;
+      as_written += next();
+    } while (open > 0 && more());
+    return at_one(as_written, begin);
+  }
+
+  /// ((NAME = ...)), a command.
+  void statement() {
+    const Place begin = place();
+    std::string inside;
+    for (int open = 1; more() && open > 0;) {
+      const char c = next();
+      open += c == '(' ? 1 : c == ')' ? -1 : 0;
+      if (open > 0) inside += c;
+    }
+    question_.simple = false;
+    if (inside.size() > 2) compute(inside.substr(1, inside.size() - 2), begin);
+  }
+
+  /// NAME = ..., NAME += ..., NAME++: the variable's value is known, or it is one no more.
+  void compute(const std::string& text, Place at) {
+    const auto first = std::find_if(text.begin(), text.end(), is_name_letter);
+    const auto last = std::find_if_not(first, text.end(), is_name_letter);
+    const std::string name(first, last);
+    std::string rest(last, text.end());
+    rest.erase(0, rest.find_first_not_of(' '));
+    const bool steps = rest.starts_with("++") || rest.starts_with("--");
+    const bool with =
+        !steps && rest.size() > 1 && rest[1] == '=' && std::string_view("+-*/%").find(rest[0]) != rest.npos;
+    const bool sets = rest.starts_with('=') && !rest.starts_with("==");
+    if (name.empty() || branches_.dead() || (!steps && !with && !sets)) return;
+    const std::string becomes = steps  ? name + rest[0] + '1'
+                                : with ? name + rest[0] + '(' + rest.substr(2) + ')'
+                                       : rest.substr(1);
+    const std::optional<std::int64_t> value = shell_arithmetic(becomes, [&](const auto& of) { return known(of, at); });
+    variables_.assign(name, at_one(value ? std::to_string(*value) : "$((" + text + "))", at), false,
+                      branches_.conditional(), at);
+  }
+
+  /// A variable's text in arithmetic.
+  std::optional<std::string> known(const std::string& name, Place& begin) {
+    const PlacedText* set = variables_.find(name);
+    if (set) begin.conditional |= set->conditional();
+    if (set) return set->letters;
+    const std::string* given = variables_.given(name);
+    return given ? std::optional(*given) : std::nullopt;
+  }
+
   /// The value of $((...)) where all that it names is known; otherwise it stays as it is.
   PlacedText arithmetic(Place begin) {
     std::string as_written = "$";
@@ -220,15 +285,9 @@ class Lexer {
       as_written += next();
     } while (open > 0 && more());
     if (!as_written.ends_with("))")) return at_one(as_written, begin);
-    const auto value_of = [&](const std::string& name) {
-      const PlacedText* known = variables_.find(name);
-      const std::string* given = known ? nullptr : variables_.given(name);
-      if (known == nullptr) return given ? std::optional(*given) : std::optional<std::string>();
-      begin.conditional |= known->conditional();
-      return std::optional(known->letters);
-    };
     const std::string_view inside = std::string_view(as_written).substr(3, as_written.size() - 5);
-    const std::optional<std::int64_t> value = shell_arithmetic(inside, value_of);
+    const std::optional<std::int64_t> value =
+        shell_arithmetic(inside, [&](const std::string& name) { return known(name, begin); });
     if (value) return at_one(std::to_string(*value), begin);
     std::erase_if(as_written, [](unsigned char c) { return std::isspace(c) != 0; });  // one word it stays
     return at_one(as_written, begin);
@@ -240,7 +299,9 @@ class Lexer {
     const Place begin = place();
     std::string as_written(1, next());
     if (peek() == '(' && peek(1) == '(') return arithmetic(begin);
+    if (peek() == '(') return substitution(begin);
     std::string name, otherwise;
+    bool instead = false;         // ${NAME+otherwise}, where it has a value
     bool unset_if_empty = false;  // ${NAME:-otherwise}, not ${NAME-otherwise}
     const bool braced = peek() == '{';
     if (braced) {
@@ -252,9 +313,10 @@ class Lexer {
       std::string_view rest = std::string_view(name).substr(static_cast<std::size_t>(end - name.begin()));
       unset_if_empty = rest.starts_with(':');
       if (unset_if_empty) rest.remove_prefix(1);
-      const bool has_otherwise = rest.starts_with('-') || rest.starts_with('=');
+      instead = rest.starts_with('+');
+      const bool has_otherwise = instead || rest.starts_with('-') || rest.starts_with('=');
       if (has_otherwise) otherwise = rest.substr(1);
-      if (has_otherwise || rest.starts_with('?')) name.erase(end, name.end());
+      if (has_otherwise || rest.starts_with('?') || rest == "[@]" || rest == "[*]") name.erase(end, name.end());
     } else {
       if (std::isdigit(static_cast<unsigned char>(peek())) != 0) {
         as_written += next();  // $10 is $1 and a 0
@@ -265,8 +327,14 @@ class Lexer {
     }
     if (otherwise.size() > 1 && (otherwise[0] == '"' || otherwise[0] == '\'') && otherwise.back() == otherwise[0])
       otherwise = otherwise.substr(1, otherwise.size() - 2);
-    if (const PlacedText* known = variables_.find(name)) return *known;
-    const std::string* given = variables_.given(name);
+    const PlacedText* known = variables_.find(name);
+    const std::string* given = known ? nullptr : variables_.given(name);
+    if (instead) {
+      if (!known && !given) return at_one(as_written, begin);
+      const bool there = !unset_if_empty || !(known ? known->letters : *given).empty();
+      return there ? at_one(otherwise, {begin.line, begin.column, known && known->conditional()}) : PlacedText();
+    }
+    if (known) return *known;
     if (given && !(given->empty() && unset_if_empty)) return at_one(*given, begin);
     return at_one(otherwise.empty() ? as_written : otherwise, begin);
   }
@@ -297,12 +365,14 @@ class Lexer {
       const bool begins = begins_command();
       if (begins) branch();
       if (begins && word_.letters == "unset") unsets_ = true;
+      if (!begins && !out_.empty() && lets()) compute(word_.letters, begin_);
       if (!begins && unsets_ && !branches_.dead() && !branches_.conditional()) variables_.erase(word_.letters);
       if (word_.letters.starts_with("--") && !branches_.dead()) note_blocking();
       evaluates_ = begins && word_.letters == "eval" && nested_ < kMostNested;
       if (!out_.empty() && out_.back().text == "for") variables_.erase(word_.letters);  // another one in each round
-      out_.push_back(
-          {{word_.letters, where(begin_), false, branches_.conditional() || word_.conditional()}, branches_.dead()});
+      out_.push_back({{word_.letters, where(begin_), false, branches_.conditional() || word_.conditional()},
+                      branches_.dead(),
+                      word_.conditional()});
     }
   }
 
@@ -326,15 +396,32 @@ class Lexer {
                       begin_);
   }
 
-  /// What the command asks that ends where "then" stands.
-  std::vector<std::string> question() const {
-    std::vector<std::string> out;
-    auto word = out_.rbegin();
-    if (word != out_.rend() && word->ends_command) ++word;
-    for (; word != out_.rend() && !word->ends_command && word->text != "if" && word->text != "elif"; ++word)
-      out.insert(out.begin(), word->conditional ? "$" : word->text);
-    const bool whole = word != out_.rend() && !word->ends_command;  // not the last of several commands
-    return whole ? out : std::vector<std::string>();
+  /// The command that has ended is one of those that an if asks.
+  void asked(char join, bool joins) {
+    std::vector<std::string> words;
+    bool no = false;
+    for (auto word = command_begin(); word != out_.end(); ++word) {
+      const bool leads = words.empty() && (word->text == "!" || among(kIfs, word->text));
+      no ^= leads && word->text == "!";
+      if (!leads) words.push_back(word->doubtful ? "$" : word->text);
+    }
+    if (words.empty()) return;
+    std::optional<bool> truth = shell_condition(words);
+    if (truth && no) truth = !*truth;
+    const char before = std::exchange(question_.join, joins ? join : ';');
+    question_.status = before == '&'   ? both(question_.status, truth)
+                       : before == '|' ? either(question_.status, truth)
+                                       : truth;
+    if (!joins && join == '|') question_.simple = false;
+  }
+  /// Within "[[" words like "&&" are its own.
+  bool between_brackets() const {
+    const auto opens = std::find_if(command_begin(), out_.cend(), [](auto& word) { return word.text == "[["; });
+    return opens != out_.cend() && std::none_of(opens, out_.cend(), [](auto& word) { return word.text == "]]"; });
+  }
+  bool lets() const {
+    const auto first = command_begin();
+    return first != out_.end() && first->text == "let";
   }
   /// As an option of the launch finds it.
   void note_blocking() {
@@ -345,13 +432,16 @@ class Lexer {
   }
   void branch() {
     const std::string& word = word_.letters;
-    if (word == "if" || word == "elif" || word == "while" || word == "until") asks_ = true;
+    if (among(kIfs, word)) {
+      asks_ = true;
+      question_ = {};
+    }
     if (word == "then" || word == "do") asks_ = false;
     if (word == "for" || word == "while" || word == "until") ++loops_;
     if (word == "done") --loops_;
     if (word == "if") branches_.begin_if();
     if (word == "case") branches_.begin_case();
-    if (word == "then") branches_.then(shell_condition(question()));
+    if (word == "then") branches_.then(question_.simple ? question_.status : std::nullopt);
     if (word == "elif") branches_.ask_again();
     if (word == "else") branches_.otherwise();
     if (word == "fi" || word == "esac") branches_.end();
@@ -440,6 +530,12 @@ class Lexer {
   bool assigns_ = false;    // the command gives variables a text without a question
   bool unsets_ = false;     // it is unset
   bool asks_ = false;       // between if, elif, while, until and then or do
+  struct Question {
+    bool simple = true;               // commands that tell a truth, and "&&" and "||" between them
+    char join = ';';                  // in front of the next one
+    std::optional<bool> status = {};  // of those that have ended
+  } question_;
+  std::set<std::string> arrays_;
   int loops_ = 0;
   std::optional<ShellWord> blocking_;  // CUDA_LAUNCH_BLOCKING at the last option
   bool in_word_ = false;
@@ -456,11 +552,42 @@ class Lexer {
   std::vector<Word> out_;
 };
 
+/// A number behind "#SBATCH --nodes" or -N, whose lines the shell does not read.
+std::optional<ShellWord> nodes_of_header(std::string_view text, const std::string& name) {
+  std::optional<ShellWord> out;
+  int line = 0;
+  while (!text.empty()) {
+    const std::string_view now = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), now.size() + 1));
+    ++line;
+    if (!now.starts_with("#SBATCH")) continue;
+    for (const std::string_view option : {" --nodes", " -N"}) {
+      std::size_t at = now.find(option);
+      if (at == now.npos) continue;
+      at = now.find_first_not_of(" =", at + option.size());
+      const std::size_t end = at == now.npos ? at : now.find_first_not_of("0123456789", at);
+      if (at == now.npos || end == at || (end != now.npos && std::isspace(static_cast<unsigned char>(now[end])) == 0))
+        continue;
+      out = ShellWord{std::string(now.substr(at, end == now.npos ? end : end - at)),
+                      {name, line, static_cast<int>(at) + 1}};
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 ShellScript shell_script(std::string_view text, const std::string& name, GivenVariables* given) {
   if (given != nullptr) given->asked = true;
-  return Lexer(in_file(text), name, ShellVariables(given)).script();
+  ShellVariables variables(given);
+  std::optional<ShellWord> nodes = nodes_of_header(text, name);
+  for (const char* of_slurm : {"SLURM_NNODES", "SLURM_JOB_NUM_NODES"}) {
+    if (nodes)
+      variables.assign(of_slurm, at_one(nodes->text, {nodes->where.line, nodes->where.column}), false, false, {});
+  }
+  ShellScript out = Lexer(in_file(text), name, std::move(variables)).script();
+  out.nodes = std::move(nodes);
+  return out;
 }
 
 std::vector<ShellWord> shell_words(std::string_view text, const std::string& name, GivenVariables* given) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,8 @@ struct ShellScript {
   std::optional<ShellWord> launch_blocking;  // CUDA_LAUNCH_BLOCKING where the last option stands
   std::vector<ShellWord> words;  // without branches that are never taken, and here-documents that are no scripts
   std::vector<ShellVariables::Replaced> replaced;
+  std::set<std::string> arrays = {};  // names of those that it fills
+  std::optional<ShellWord> nodes;     // of the job, by "#SBATCH --nodes"
 };
 
 /// `name` stands for the file in places. `given`: variables that the script reads without setting them. A quote that

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "core/base/number.h"
 #include "core/base/text.h"
 #include "core/config/launch/framework.h"
 #include "core/config/launch/same_shape.h"
@@ -158,11 +159,13 @@ struct Degrees {
 };
 
 Degrees degrees_of(Import& i) {
-  const auto read = [&](const char* name, std::int64_t otherwise) {
-    return i.number(kParallel + name).value_or(otherwise);
+  const auto read = [&](const char* name, std::int64_t otherwise, const char* key = "") {
+    const std::int64_t written = i.number(kParallel + name).value_or(otherwise);
+    return i.given.has(key) ? base::count_in(i.given.text(key)).value_or(written) : written;
   };
-  Degrees d{read("tensor_parallel_degree", 1), read("context_parallel_degree", 1), read("pipeline_parallel_degree", 1),
-            read("data_parallel_shard_degree", -1), read("data_parallel_replicate_degree", 1)};
+  Degrees d{read("tensor_parallel_degree", 1, "strategy.tp"), read("context_parallel_degree", 1, "strategy.cp"),
+            read("pipeline_parallel_degree", 1, "strategy.pp"), read("data_parallel_shard_degree", -1),
+            read("data_parallel_replicate_degree", 1)};
   const std::int64_t others = d.tp * d.cp * d.pp * d.replicate;
   if (d.shard == -1 && others > 0) d.shard = i.gpus / others;  // what is left; 0 when the GPUs are not known
   return d;
@@ -191,8 +194,9 @@ void read_replicas(Import& i, const Degrees& d) {
 }
 
 void read_batch(Import& i, const Degrees& d) {
-  const std::int64_t local = i.number("training.local_batch_size").value_or(8),
-                     replicas = std::max<std::int64_t>(1, d.shard * d.replicate);
+  const std::int64_t local = i.number("training.local_batch_size").value_or(8);
+  const auto given = i.given.has("strategy.dp") ? base::count_in(i.given.text("strategy.dp")) : std::nullopt;
+  const std::int64_t replicas = std::max<std::int64_t>(1, given.value_or(d.shard * d.replicate));
   const std::int64_t global = i.number("training.global_batch_size").value_or(-1);
   const std::int64_t step = local * replicas;
   i.keys.set("training.global_batch", std::to_string(global > 0 ? global : step));
@@ -211,13 +215,14 @@ void read_stages(Import& i, const Degrees& d) {
   for (const char* name : {"pipeline_parallel_layers_per_stage", "pipeline_parallel_first_stage_less_layers",
                            "pipeline_parallel_last_stage_less_layers"}) {
     const Value* value = i.options.take(kParallel + name);
-    if (value && d.pp > 1 && !parts)
+    const bool usual = value && value->text == "1" && !std::string_view(name).ends_with("layers_per_stage");
+    if (value && d.pp > 1 && !parts && !usual)
       i.refuse(kParallel + name, "cuts the model by a rule that no Job has", "write module_fqns_per_model_part");
   }
   if (d.pp == 1) return i.options.erase(kParallel + "pipeline_parallel_schedule");  // which it does not read then
   if (!parts) {
     i.notes.emplace_back(
-        "module_fqns_per_model_part is missing: stages are balanced by cost, or even with several a rank");
+        "module_fqns_per_model_part is missing: layers are spread over the stages, embedding and head as one each");
     if (schedule == "Interleaved1F1B") i.keys.set("strategy.vpp", "2");
     return;
   }

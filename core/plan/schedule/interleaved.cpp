@@ -25,11 +25,10 @@ std::vector<Slot> one_way(const Pipeline& p, bool backward) {
 std::vector<Slot> interleaved(const Pipeline& p) {
   const std::vector<Slot> forwards = one_way(p, false), backwards = one_way(p, true);
   const int total = p.microbatches * p.chunks;
-  // Twice the distance to the last stage, for a microbatch must also come back, and all chunks but the last of a group.
-  // With no more than one group there is nothing to run ahead of: all forwards first.
+  // Twice the distance to the last stage, for a microbatch must also come back, and all chunks but the last of a group
+  // (Megatron Core's get_pp_rank_microbatches, 2025; until 2024 a lone group had all its forwards first).
   const int ahead = (p.stages - p.stage - 1) * 2 + (p.chunks - 1) * p.stages + (p.beside ? 1 : 0) + p.lead;
-  const bool one_group = p.chunks > 1 && p.microbatches <= p.stages;
-  const int warm_up = one_group ? total : std::min(total, ahead);
+  const int warm_up = std::min(total, ahead);
   std::vector<Slot> out(forwards.begin(), forwards.begin() + warm_up);
   out.reserve(2 * static_cast<std::size_t>(total));
   int done = 0;

@@ -60,6 +60,22 @@ void expect_passes_apart(const Plan& p) {
   }
 }
 
+TEST(SplitUnits, OfAHeadAloneScatterBehindItsPassOfInputs) {
+  // Which makes its gradients: in a pass of weights that comes later each microbatch's would wait in whole.
+  for (const Schedule schedule : {Schedule::zb_h1, Schedule::zb_h2}) {
+    spec::Job j = job(schedule, 2, 4);
+    j.strategy.stage_layers = {8, 0};
+    const Plan p = plan::build(j);
+    int scattered = 0;
+    walk::operators(p, p.roles[1], [&](const Call& call, const Operator& op) {
+      if (op.stream != Stream::dp || op.phase != plan::Phase::backward) return;
+      EXPECT_TRUE(ends_with(p, call, "of inputs")) << p.names[op.name];
+      ++scattered;
+    });
+    EXPECT_EQ(scattered, 4);  // microbatches
+  }
+}
+
 TEST(SplitUnits, GatherAndScatterAsMuchAs1F1BDoes) {
   // Of each stage's P parameters the root is gathered once a step, each block for the forward and for the input
   // gradient of each of m microbatches, none for a weight gradient: root + 2 m (P - root). All are scattered m times.

@@ -197,6 +197,16 @@ TEST(Check, ExpertDegreesMustDivide) {
             })),
             Fields{"strategy.launch_blocking"});
   EXPECT_EQ(fields(with([](Job& j) { j.strategy.launch_blocking = true; })), Fields{});
+  const auto pipeline_under = [](int zero) {  // DeepSpeed's engine asserts a stage below 2
+    return fields(with([=](Job& j) {
+      j.framework.pipeline_zero = 1;
+      j.strategy.pp = 2;
+      j.strategy.dp = j.strategy.dp / 2;
+      j.strategy.zero = zero;
+    }));
+  };
+  EXPECT_EQ(pipeline_under(1), Fields{});
+  EXPECT_EQ(pipeline_under(2), Fields{"strategy.zero"});
   EXPECT_EQ(fields(with([](Job& j) { j.strategy.cuda_graphs = CudaGraphs::beside_experts; })),
             Fields{"strategy.cuda_graphs"});
 }

@@ -190,6 +190,8 @@ TEST(Inputs, NameEveryRateOfTheFramework) {
                                                "grouped_mm",
                                                "synchronizes_p2p",
                                                "balances_stages",
+                                               "spreads_stages",
+                                               "pipeline_zero",
                                                "fp32_shards",
                                                "all_reduces_shards",
                                                "gathers_qkv",

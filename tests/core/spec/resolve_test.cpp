@@ -190,6 +190,18 @@ TEST(Resolve, AFrameworkThatBalancesItsStagesTakesLayersThatDoNotDivide) {
   EXPECT_EQ(layers(1, true), std::vector<int>{});               // 9 and the head are 10: five each, as everywhere
 }
 
+TEST(Resolve, AFrameworkThatSpreadsLayersDoesSoWhereTheyDivide) {
+  Job job = small_job();
+  job.model.layers = 8;
+  job.strategy.pp = 4;
+  job.strategy.dp = 1;
+  job.cluster.nodes = 1;
+  job.cluster.node.gpus = 4;
+  job.framework.spreads_stages = true;
+  // Embedding and head are two of ten: 3 3 2 2, of which the first and the last give one.
+  EXPECT_EQ(resolve(job).strategy.stage_layers, (std::vector<int>{2, 3, 2, 1}));
+}
+
 TEST(Resolve, KernelsAndOverlapAreTheFrameworks) {
   Job job = small_job();
   job.strategy.tp = 2;

@@ -254,7 +254,7 @@ TEST_F(ImportedJob, VariablesOfALaunchAreNoneOfMegatronsOptions) {
   const std::string out =
       read("megatron", "run.sh",
            "case $1 in\n --tensor-model-parallel-size) TP=$2; shift 2 ;;\nesac\n"
-           "if [ x ]; then TP=4; else TP=2; fi\n"
+           "if [ -f x ]; then TP=4; else TP=2; fi\n"
            "srun --export=ALL,A=B env X=1 torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 4 "
            "--hidden-size 256 --num-attention-heads 4 --seq-length 128 --max-position-embeddings 128 "
            "--tensor-model-parallel-size $TP --micro-batch-size 1 --global-batch-size 8 "
@@ -293,7 +293,67 @@ TEST_F(ImportedJob, OptionsThatABranchReplacesAreTold) {
            "torchrun pretrain_gpt.py $R " +
                std::string(kGpt) + "--padded-vocab-size 128256 --max-position-embeddings 8192",
            kCluster);
-  EXPECT_TRUE(has(out, "# options of R of line 1 (set again in line 3): under a condition of the script")) << out;
+  EXPECT_TRUE(has(out, "# options of R of line 3 (in place of line 1's): under a condition of the script")) << out;
+}
+
+TEST_F(ImportedJob, WhatMayHoldOptionsIsNotPassedOver) {
+  const auto launch = [&](const std::string& before, const std::string& words,
+                          const std::map<std::string, std::string>& variables = {}) {
+    return read("megatron", "a.sh",
+                before + "torchrun pretrain_gpt.py " + words + " " + std::string(kGpt) +
+                    "--padded-vocab-size 128256 --max-position-embeddings 8192",
+                kCluster, {}, variables);
+  };
+  const std::string plain = launch("source ./cluster.env\n", "$MORE");
+  EXPECT_TRUE(has(plain, "options: '$MORE' is a variable that the text does not set")) << plain;
+  EXPECT_TRUE(has(plain, "or add --variable MORE=VALUE")) << plain;
+  EXPECT_TRUE(has(launch("source ./cluster.env\n", ""), "# ./cluster.env: another file, not read"));
+  EXPECT_TRUE(has(launch("", "${MORE[@]}", {{"MORE", "--sequence-parallel"}}), "strategy.sp=true\n"));
+  for (const char* computed : {"$(cat more.txt)", "${MORE[2]}"}) {
+    const std::string out = launch("", computed);
+    EXPECT_TRUE(has(out, "' is not computed here") && !has(out, "--variable")) << out;
+  }
+  EXPECT_TRUE(has(launch("MORE=(--sequence-parallel)\n", "${MORE[@]} \"$@\""), "strategy.sp=true\n"));
+}
+
+TEST_F(ImportedJob, NodesAreThoseThatSlurmIsAskedFor) {
+  const auto nodes = [&](const std::string& before, const std::string& launcher) {
+    return read("megatron", "a.sh",
+                before + launcher + " pretrain_gpt.py " + std::string(kGpt) +
+                    "--padded-vocab-size 128256 --max-position-embeddings 8192",
+                "{cluster: {node: dgx-h100}}");
+  };
+  EXPECT_TRUE(has(nodes("", "srun --nodes=4 python"), "cluster.nodes=4\n"));
+  EXPECT_TRUE(has(nodes("", "srun -N 4 python"), "cluster.nodes=4\n"));
+  EXPECT_TRUE(has(nodes("#SBATCH --nodes=4\n", "srun python"), "cluster.nodes=4\n"));
+  EXPECT_TRUE(has(nodes("#SBATCH --nodes=4\n", "torchrun --nnodes $SLURM_NNODES"), "cluster.nodes=4\n"));
+  EXPECT_FALSE(has(nodes("srun --nodes=4 hostname\n", "torchrun"), "cluster.nodes"));  // of another command
+}
+
+TEST_F(ImportedJob, WhatIsGivenGoesBeforeTheFileWhereAKeyFollowsFromIt) {
+  const auto with = [&](const std::string& options, const std::string& given) {
+    return read("megatron", "a.sh",
+                std::string(kGpt) + "--padded-vocab-size 128256 --max-position-embeddings 8192 " + options,
+                "{cluster: {node: dgx-h100, nodes: 2}" + given + "}");
+  };
+  // 16 GPUs over tp 2 are 8 replicas in two groups of four, over tp 4 two of two.
+  const std::string groups =
+      "--tensor-model-parallel-size 2 --use-distributed-optimizer --num-distributed-optimizer-instances 2";
+  EXPECT_TRUE(has(with(groups, ""), "strategy.shard=4\n"));
+  EXPECT_TRUE(has(with(groups, ", strategy: {tp: 4}"), "strategy.shard=2\n"));
+  // 32 layers of 4 stages, 4 each: two chunks; of 2 stages four.
+  const std::string chunks = "--pipeline-model-parallel-size 4 --num-layers-per-virtual-pipeline-stage 4";
+  EXPECT_TRUE(has(with(chunks, ""), "strategy.vpp=2\n"));
+  EXPECT_TRUE(has(with(chunks, ", strategy: {pp: 2}"), "strategy.vpp=4\n"));
+}
+
+TEST_F(ImportedJob, RotaryEmbeddingMayBeAskedForTwice) {
+  const std::string out = read("megatron", "a.sh",
+                               std::string(kGpt) +
+                                   "--padded-vocab-size 128256 --max-position-embeddings 8192 "
+                                   "--use-rotary-position-embeddings --position-embedding-type rope",
+                               kCluster);
+  EXPECT_TRUE(has(out, "model=llama3-8b\n")) << out;
 }
 
 TEST_F(ImportedJob, LaunchesThatBlockAreAKey) {

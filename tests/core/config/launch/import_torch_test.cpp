@@ -22,6 +22,17 @@ TEST_F(ImportedJob, TorchtitansLeftoverDegreeNeedsTheCluster) {
   EXPECT_TRUE(has(read("torchtitan", "a.toml", toml, "{}"), "add --node and --nodes"));
 }
 
+TEST_F(ImportedJob, TorchtitansReplicasFollowFromDegreesThatAreGiven) {
+  const auto out = [&](const std::string& given) {
+    return read("torchtitan", "a.toml",
+                "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nseq_len = 8192\nlocal_batch_size = 2\n"
+                "[activation_checkpoint]\nmode = \"full\"\n",
+                "{cluster: {node: dgx-h100, nodes: 2}" + given + "}");
+  };
+  EXPECT_TRUE(has(out(""), "training.global_batch=32\n"));                     // 16 GPUs, two sequences each
+  EXPECT_TRUE(has(out(", strategy: {tp: 2}"), "training.global_batch=16\n"));  // 8 replicas
+}
+
 TEST_F(ImportedJob, ACompiledLossIsAKeyOnlyWhereItIsNotCompiledUnasked) {
   const auto out = [&](const std::string& model, const std::string& components) {
     return read("torchtitan", "a.toml",

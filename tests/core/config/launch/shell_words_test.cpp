@@ -38,7 +38,7 @@ TEST(ShellWords, BehindAProgramAndInAnArrayNamesWithValuesAreWords) {
 }
 
 TEST(ShellWords, BehindAKeywordAPatternOrADeclarationNamesWithValuesAreVariables) {
-  EXPECT_EQ(words("if [ x ]; then A=1; else A=2; fi\nrun $A"), "if [ x ] ; then ; else ; fi ; run 2 ;");
+  EXPECT_EQ(words("if [ -f x ]; then A=1; else A=2; fi\nrun $A"), "if [ -f x ] ; then ; else ; fi ; run 2 ;");
   EXPECT_EQ(words("for i in 1 2; do A=3; done\nf() { B=4; }\nrun $A$B"), "for i in 1 2 ; do ; done ; { ; } ; run 34 ;");
   EXPECT_EQ(words("export A B=2\nlocal -r C=3\nrun $B$C"), "export A ; local -r ; run 23 ;");
   EXPECT_EQ(words("case $1 in\n --tp) A=1; shift ;;\n a|b) A=2 ;;\nesac\nrun $A"),
@@ -47,7 +47,7 @@ TEST(ShellWords, BehindAKeywordAPatternOrADeclarationNamesWithValuesAreVariables
 }
 
 TEST(ShellWords, ParenthesesOfACommandInsideEndNeitherAnArrayNorACommand) {
-  EXPECT_EQ(words("A=( --a $(x) --b 2 )\nrun $(y (z) w) a=1"), "--a $ x --b 2 ; run $ y z w a=1 ;");
+  EXPECT_EQ(words("A=( --a $(x) --b 2 )\nrun $(y (z) w) a=1"), "--a $(x) --b 2 ; run $(y (z) w) a=1 ;");
 }
 
 TEST(ShellWords, ALineThatGoesOnInsideOfDoubleQuotesIsOne) {
@@ -112,7 +112,7 @@ TEST(ShellWords, WhatStandsUnderAConditionIsKnownAndSoIsWhatComesOfIt) {
     }
     return out;
   };
-  EXPECT_EQ(conditional("A=1\nif [ x ]; then A=2; fi\nB=3\nrun --a $A --b $B --c $((A * 2))"), "then 2 4");
+  EXPECT_EQ(conditional("A=1\nif [ -f x ]; then A=2; fi\nB=3\nrun --a $A --b $B --c $((A * 2))"), "then 2 4");
   EXPECT_EQ(conditional("case $1 in\n a) run --a 1;;\nesac\nrun --b"), "case $1 in run --a 1");
   EXPECT_EQ(conditional("if x; then if y; then z; fi; run 1; fi; run 2"), "then if y then z fi run 1");
   EXPECT_EQ(conditional("if x; then A=2; fi\nO=\" --a $A --b 3\"\nrun $O"), "then 2");  // not all of O
@@ -123,13 +123,18 @@ TEST(ShellWords, ABranchIsReadWhereItsConditionIsKnown) {
   const auto read = [](const std::string& condition) {
     return words("D=1\nE=''\nif " + condition + "; then A=2; else A=4; fi\nrun $A");
   };
-  for (const char* yes : {"[ $D = 1 ]", "[[ $D == 1 ]]", "test $D -eq 1", "[ $D -lt 2 ]", "[ -z \"$E\" ]", "true",
-                          "[ \"$D\" != 2 ]", "[ ${F:-0} -eq 0 ]"})
+  for (const char* yes :
+       {"[ $D = 1 ]", "[[ $D == 1 ]]", "test $D -eq 1", "[ $D -lt 2 ]", "[ -z \"$E\" ]", "true", "[ \"$D\" != 2 ]",
+        "[ ${F:-0} -eq 0 ]", "[ $D = 1 ] && [ -z \"$E\" ]", "[ $X = 1 ] || [ $D = 1 ]", "! [ $D = 2 ]",
+        "[[ $D == 1 && ! $D -gt 3 ]]", "[ $D = 1 -a $D -lt 5 ]", "[ $D = 2 ] && false || [ $D = 1 ]", "[ a ]"})
     EXPECT_NE(read(yes).find("run 2 ;"), std::string::npos) << yes;
-  for (const char* no : {"[ $D = 2 ]", "[[ $D == 2 ]]", "test $D -ne 1", "[ -n \"$E\" ]", "false"})
+  for (const char* no :
+       {"[ $D = 2 ]", "[[ $D == 2 ]]", "test $D -ne 1", "[ -n \"$E\" ]", "false", "! [ $D = 1 ]",
+        "[ $D = 1 ] && [ $D = 2 ]", "[ $X = 1 ] && false", "[[ $D == 2 || -z a ]]", "[ $X = 1 -a $D = 2 ]"})
     EXPECT_NE(read(no).find("run 4 ;"), std::string::npos) << no;
   // Not known: the last one is taken, and told.
-  for (const char* open : {"[ $X = 1 ]", "[ -f a ]", "grep x y", "[[ $D == 1* ]]", "[ $D = 1 ] && x", "! [ $D = 1 ]"})
+  for (const char* open : {"[ $X = 1 ]", "[ -f a ]", "grep x y", "[[ $D == 1* ]]", "[ $D = 1 ] && x",
+                           "[ $D = 1 ] | grep x", "[[ ( $D == 1 ) ]]", "(( D == 1 ))", "[ $X = 1 ] && [ $D = 1 ]"})
     EXPECT_NE(read(open).find("run 4 ;"), std::string::npos) << open;
 }
 
@@ -176,8 +181,28 @@ TEST(ShellWords, WhatAListMayAssignIsTold) {
     return std::pair(all[all.size() - 2].text, all[all.size() - 2].conditional);
   };
   EXPECT_EQ(conditional("A=2\n[ $X = 1 ] && A=4"), std::pair(std::string("4"), true));
-  EXPECT_EQ(conditional("A=2\nif [ 1 = 1 ] && [ 1 = 2 ]; then A=4; fi"), std::pair(std::string("4"), true));
+  EXPECT_EQ(conditional("A=2\nif [ $X = 1 ] && [ 1 = 1 ]; then A=4; fi"), std::pair(std::string("4"), true));
+  EXPECT_EQ(conditional("A=2\nif [ 1 = 1 ] && [ 1 = 2 ]; then A=4; fi"), std::pair(std::string("2"), false));
+  // What an elif asks is known though the branch before it is not.
+  const std::string chain = "; then A=3; elif [ 1 = 2 ]; then A=5; fi";
+  EXPECT_EQ(conditional("A=2\nif [ $X = 1 ]" + chain), std::pair(std::string("3"), true));
+  EXPECT_EQ(conditional("A=2\nif [ 1 = 1 ]" + chain), std::pair(std::string("3"), false));
   EXPECT_EQ(conditional("A=2\n[ 1 = 1 ] && A=4"), std::pair(std::string("4"), false));
+}
+
+TEST(ShellWords, ArithmeticThatSetsAVariableIsComputed) {
+  EXPECT_TRUE(words("A=1\nlet A=A*4\n((A *= 2))\n((A++))\nrun $A").ends_with("run 9 ;"));
+  EXPECT_TRUE(words("A=1\n((A = X + 1))\nrun $A").ends_with("run $((A = X + 1)) ;"));  // it is 1 no more
+}
+
+TEST(ShellWords, TextInPlaceOfAVariableThatHasAValue) {
+  EXPECT_TRUE(words("A=1\nB=\nrun ${A:+--x} ${B:+--y} ${B+--z} ${C:+--w}").ends_with("run --x --z ${C:+--w} ;"));
+}
+
+TEST(ShellWords, TheHeaderOfABatchSaysHowManyNodesThereAre) {
+  EXPECT_TRUE(words("#!/bin/bash\n#SBATCH --nodes=8\nrun $SLURM_NNODES ${SLURM_JOB_NUM_NODES}").ends_with("run 8 8 ;"));
+  EXPECT_TRUE(words("#SBATCH -N 4\nrun $SLURM_NNODES").ends_with("run 4 ;"));
+  EXPECT_TRUE(words("#SBATCH --nodes=4-8\nrun $SLURM_NNODES").ends_with("run $SLURM_NNODES ;"));  // some of them
 }
 
 TEST(ShellWords, WhatStandsInFrontOfAProgramIsThatProgramsAlone) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <map>
 #include <string>
@@ -229,9 +230,10 @@ TEST(Interleaved, WarmsUpAsMegatronDoes) {
   for (int s = 0; s < 4; ++s) EXPECT_EQ(forwards_before_first_backward(plan::interleaved({s, 4, 3, 8})), three[s]);
 }
 
-TEST(Interleaved, ForwardsEverythingFirstWhenThereIsOneGroup) {
-  // m = p: Megatron warms up with all m v = 8 forwards on every stage.
-  for (int s = 0; s < 4; ++s) EXPECT_EQ(forwards_before_first_backward(plan::interleaved({s, 4, 2, 4})), 8);
+TEST(Interleaved, RunsNoFurtherAheadWhereThereIsOneGroup) {
+  // m = p = 4, v = 2: 2 (p - 1 - s) + (v - 1) p, no more than m v = 8, and the forward that its first backward needs.
+  const std::array<int, 4> warm_up{8, 8, 7, 5};
+  for (int s = 0; s < 4; ++s) EXPECT_EQ(forwards_before_first_backward(plan::interleaved({s, 4, 2, 4})), warm_up[s]);
 }
 
 TEST(Interleaved, GoesThroughChunksInGroupsOfAsManyMicrobatchesAsStages) {
