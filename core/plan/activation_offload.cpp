@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/plan/block.h"
+#include "core/plan/low_precision.h"
 #include "core/plan/offload.h"
 
 namespace plan {
@@ -18,8 +19,9 @@ int leaving(const Context& c, const Chunk& chunk) {
 }
 
 std::int64_t kept(const Context& c, const Chunk& chunk, int layer) {
-  const spec::LayerParts parts = c.model.parts_in(chunk.first_layer + layer);
-  return kept_activations(c, recompute_of(c, chunk.index_in_stage + layer), parts).total();
+  const int of_model = chunk.first_layer + layer;
+  const spec::LayerParts parts = c.model.parts_in(of_model);
+  return kept_activations(c, recompute_of(c, chunk.index_in_stage + layer), parts, narrow(c, of_model)).total();
 }
 
 /// Lets compute wait for `event` in an operator of its own, for what comes next may have much to wait for already.

@@ -19,8 +19,7 @@ using RecomputeKind = spec::Recompute::Kind;
 
 namespace {
 
-/// Inputs of linear layers are kept in the narrow format where its casts are kept: an upper bound where the model keeps
-/// a few layers wide.
+/// Inputs of linear layers are kept in the narrow format where its casts are kept.
 void keep_narrow(const Context& c, BlockActivations& out) {
   const auto scaled = [](std::int64_t bytes, double factor) {
     return static_cast<std::int64_t>(static_cast<double>(bytes) * factor);
@@ -75,7 +74,7 @@ void keep_of_attention(const Context& c, RecomputeKind kind, BlockActivations& o
 
 }  // namespace
 
-BlockActivations kept_activations(const Context& c, RecomputeKind kind, spec::LayerParts parts) {
+BlockActivations kept_activations(const Context& c, RecomputeKind kind, spec::LayerParts parts, bool narrow) {
   BlockActivations out;
   const std::int64_t e = c.element;
   const std::int64_t shard = c.shard_tokens * c.hidden;  // one residual-stream tensor
@@ -108,7 +107,7 @@ BlockActivations kept_activations(const Context& c, RecomputeKind kind, spec::La
   out.masks = c.dropout ? (c.model.parallel_block ? 1 : parts.branches()) * shard : 0;
   if (c.strategy.lora) {  // adapters read their inputs in 16 bits
     keep_for_adapters(c, parts, out);
-  } else {
+  } else if (narrow) {
     keep_narrow(c, out);
   }
   return kind == RecomputeKind::selective ? without_modules(c, parts, out) : out;

@@ -27,7 +27,9 @@ struct BlockActivations {
 };
 
 /// What the forward of a layer keeps under `kind` of recomputation.
-BlockActivations kept_activations(const Context&, spec::Recompute::Kind kind, spec::LayerParts = {});
+/// `narrow`: its matmuls are below 16 bits where the Job's are.
+BlockActivations kept_activations(const Context&, spec::Recompute::Kind kind, spec::LayerParts = {},
+                                  bool narrow = true);
 
 /// REQUIRES: no part is missing, none recurrent.
 BlockActivations kept_by_selective_ops(const Context&, spec::LayerParts);

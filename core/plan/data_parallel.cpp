@@ -64,7 +64,7 @@ void GradientBuckets::send(Axis axis, std::int64_t parameters) {
   if (parameters == 0) return;
   if (ranks > 1) {
     reduce(axis, parameters);
-  } else {
+  } else if (sums_replicas_) {
     reduce_replicas(c_, out_, axis, parameters * c_.gradient_element, Stream::compute);
   }
   gradients_to_host(c_, out_, (parameters + ranks - 1) / ranks);

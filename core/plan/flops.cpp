@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "core/plan/block.h"
@@ -204,9 +205,8 @@ double modules_with(const spec::Model& model, bool (spec::LayerParts::*that)() c
   return model.mtp * count;
 }
 
-/// Attention and scans of one module, one forward of one sequence; `layer`: of the model's, in the mean.
-double multi_token_attention(const spec::Job& job, const ForwardFlops& layer) {
-  if (job.model.mtp_pattern.empty()) return layer.attention;
+/// Attention and scans of one module, one forward of one sequence.
+double multi_token_attention(const spec::Job& job) {
   double flops = 0;
   for (int i = 0; i < job.model.module_layers(); ++i) flops += mixing_flops(job, job.model.module_layer(i));
   return flops;
@@ -238,29 +238,63 @@ double serving_flops(const spec::Job& job) {
   return static_cast<double>(job.training.global_batch) * (job.model.layers * (one.linear + one.attention) + one.head);
 }
 
-/// Of a step's passes, what a room of `factor` of an even share at each expert takes from or adds to its work: tokens
-/// without room are dropped, and room without tokens is multiplied all the same.
-double routed_beyond_even(const spec::Job& job, double factor) {
+/// Of so many passes over a step's tokens, what experts of `factor` times the even rows compute more than those.
+double routed_beyond_even(const spec::Job& job, double factor, double passes) {
   const spec::Model& m = job.model;
   const double visited = static_cast<double>(m.expert_width() * m.moe->top_k * m.moe->ffn) * (m.gated_mlp ? 3 : 2);
   const bool serves = job.training.serves();  // without the further modules
   const double layers = layers_of_experts(m) + (serves ? 0 : modules_with(m, &spec::LayerParts::has_experts));
   const double s = job.training.mode == spec::Mode::decode ? 1 : static_cast<double>(job.training.sequence);
-  const double passes = serves ? 1 : job.strategy.lora ? 2 : 3;  // frozen weights have no gradient
   return passes * static_cast<double>(job.training.global_batch) * layers * 2 * s * visited * (factor - 1);
 }
 
-/// What each expert computes over an even share of the tokens, whole rows; 1 where it takes all.
-double room_of_experts(const spec::Job& job) {
+/// Frozen weights have no gradient.
+double passes_of_experts(const spec::Job& job) { return job.training.serves() ? 1 : job.strategy.lora ? 2 : 3; }
+
+/// Rows of experts over the even ones: of tokens that have room, others are dropped, and as they are multiplied, room
+/// without tokens among them where it is padded.
+struct ExpertRows {
+  double kept = 1, multiplied = 1;
+};
+ExpertRows rows_of_experts(const spec::Job& job) {
   const spec::Strategy& s = job.strategy;
-  if (!job.model.moe || !s.moe_capacity_factor) return 1;
+  if (!job.model.moe || !s.moe_capacity_factor) return {};
+  const spec::Moe& moe = *job.model.moe;
   const std::int64_t of_all =
       job.training.micro_batch * (job.training.mode == spec::Mode::decode ? 1 : job.training.sequence);
-  const std::int64_t copies = of_all / (s.cp * (s.sp ? s.tp : 1)) * job.model.moe->top_k;  // of a microbatch on a rank
-  if (copies < 1) return 1;
-  const double room =
-      static_cast<double>(room_for(*job.model.moe, *s.moe_capacity_factor, copies)) / static_cast<double>(copies);
-  return s.pads_experts() ? room : std::min(room, 1.0);
+  const std::int64_t copies = of_all / (s.cp * (s.sp ? s.tp : 1)) * moe.top_k;  // of a microbatch on a rank
+  if (copies < 1) return {};
+  const double room = static_cast<double>(room_for(moe, *s.moe_capacity_factor, copies)) / static_cast<double>(copies);
+  ExpertRows out{std::min(room, 1.0)};
+  const double chosen = std::accumulate(s.moe_routing.begin(), s.moe_routing.end(), 0.0);
+  if (chosen > 0) {
+    out.kept = 0;
+    for (const double tokens : s.moe_routing) out.kept += std::min(tokens / chosen, room / moe.experts);
+  }
+  out.multiplied = s.pads_experts() ? room : out.kept;
+  return out;
+}
+
+/// How often all experts' layers run a whole forward again.
+double experts_again(const spec::Job& job) {
+  const spec::Recompute& recompute = job.strategy.recompute;
+  if (job.training.serves()) return 0;
+  if (recompute.kind == spec::Recompute::Kind::selective) return recompute.modules.moe ? 1 : 0;
+  const Context c(job);
+  if (recompute.kind == spec::Recompute::Kind::selective_ops) {
+    return ((job.model.gated_mlp ? 2.0 : 1.0) + (runs_down_again(c) ? 1.0 : 0.0)) / (job.model.gated_mlp ? 3 : 2);
+  }
+  double all = 0, again = 0;
+  for (const std::vector<Chunk>& stage : chunks_of(c)) {
+    for (const Chunk& chunk : stage) {
+      for (int i = 0; i < blocks_of(c, chunk); ++i) {
+        if (!parts_of_block(c, chunk, i).has_experts()) continue;
+        ++all;
+        again += recompute_of(c, chunk.index_in_stage + i) == spec::Recompute::Kind::full ? 1 : 0;
+      }
+    }
+  }
+  return all > 0 ? again / all : 0;
 }
 
 /// Indexers of all layers and modules.
@@ -290,12 +324,11 @@ double even_flops(const spec::Job& job) {
   const double batch = static_cast<double>(job.training.global_batch);
   if (job.strategy.lora) {  // frozen weights have no gradient; the adapters' own work is left out
     return batch * (job.model.layers * (2 * one.linear + 3 * one.attention) + 2 * one.head +
-                    job.model.mtp * (2 * multi_token_linear(job) + 3 * multi_token_attention(job, one) + 2 * one.head));
+                    job.model.mtp * (2 * multi_token_linear(job) + 3 * multi_token_attention(job) + 2 * one.head));
   }
-  return indexer_flops(job) +
-         3 * batch *
-             (job.model.layers * (one.linear + one.attention) + one.head +
-              job.model.mtp * (multi_token_linear(job) + multi_token_attention(job, one) + one.head));
+  return indexer_flops(job) + 3 * batch *
+                                  (job.model.layers * (one.linear + one.attention) + one.head +
+                                   job.model.mtp * (multi_token_linear(job) + multi_token_attention(job) + one.head));
 }
 
 }  // namespace
@@ -304,8 +337,8 @@ double model_flops(const spec::Job& job) {
   if (job.model.is_list()) {
     return 6 * static_cast<double>(job.training.global_batch) * spec::totals(job.model.list).multiply_adds;
   }
-  const double room = room_of_experts(job);
-  return even_flops(job) + (room < 1 ? routed_beyond_even(job, room) : 0);
+  const double kept = rows_of_experts(job).kept;
+  return even_flops(job) + (kept < 1 ? routed_beyond_even(job, kept, passes_of_experts(job)) : 0);
 }
 
 namespace {
@@ -313,7 +346,7 @@ namespace {
 /// Of one sequence: attention of all layers, once. Scans are no module of it.
 double attention_again(const spec::Job& job, const ForwardFlops& layer) {
   const spec::Model& m = job.model;
-  if (!m.recurrent) return m.layers * layer.attention + m.mtp * multi_token_attention(job, layer);
+  if (!m.recurrent) return m.layers * layer.attention + m.mtp * multi_token_attention(job);
   const auto of = [&](int i) { return m.parts_in(i).attends() ? mixing_flops(job, i) : 0; };
   double flops = 0;
   for (int i = 0; i < m.layers; ++i) flops += of(i);
@@ -357,7 +390,12 @@ double again_by_modules(const spec::Job& job, const ForwardFlops& layer) {
 
 double hardware_flops(const spec::Job& job) {
   if (job.model.is_list()) return model_flops(job);
-  const double room = room_of_experts(job), padded = room > 1 ? routed_beyond_even(job, room) : 0;
+  const ExpertRows rows = rows_of_experts(job);
+  double padded = 0;  // beside the model's own
+  if (rows.multiplied != 1 || rows.kept != 1) {
+    padded = routed_beyond_even(job, 1 + rows.multiplied - rows.kept, passes_of_experts(job)) +
+             routed_beyond_even(job, rows.multiplied, experts_again(job));
+  }
   if (job.training.serves()) return model_flops(job) + padded;
   const ForwardFlops one = forward_flops(job.model, job.training.sequence, spec::document_length(job.training));
   const double batch = static_cast<double>(job.training.global_batch);

@@ -103,7 +103,10 @@ MoeActivations moe_activations(const Context& c) {
 
 std::int64_t moe_exchange_bytes(const Context& c) {
   const MoeShape shape(c);
-  return (shape.copies + (c.strategy.ep > 1 || c.strategy.etp > 1 ? shape.rows : 0)) * shape.width * c.element;
+  const std::int64_t arrived = c.strategy.ep > 1 || c.strategy.etp > 1 ? shape.rows : 0;
+  const bool gathers = c.strategy.moe_dispatcher == spec::MoeDispatcher::allgather && arrived > 0;
+  const std::int64_t sent = gathers ? shape.tokens * c.strategy.ep : shape.copies;
+  return (sent + arrived) * shape.width * c.element;
 }
 
 }  // namespace plan

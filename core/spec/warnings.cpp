@@ -32,6 +32,14 @@ std::vector<std::string> idle_keys(const Job& job) {
   if (s.tp > 1 && !s.sp && s.overlap.tp == TpOverlap::userbuffers) {
     out.emplace_back("overlap.tp: userbuffers without sp: Megatron refuses to start so");
   }
+  const bool megatrons = job.framework.name == "megatron";  // moe_token_dispatcher_type in its TransformerConfig
+  if (megatrons && job.model.moe && s.overlap.shared_expert && s.moe_dispatcher != MoeDispatcher::alltoall) {
+    out.emplace_back("overlap.shared_expert with moe_dispatcher " + std::string(name(s.moe_dispatcher)) +
+                     ": Megatron refuses to start so, but with alltoall");
+  }
+  if (megatrons && job.model.moe && s.pads_experts() && s.moe_dispatcher == MoeDispatcher::deepep) {
+    out.emplace_back("moe_pad_to_capacity with moe_dispatcher deepep: Megatron refuses to start so");
+  }
   if (!job.model.moe) {
     const char* where = "on a model without experts";
     idle(s.moe_capacity_factor.has_value(), "moe_capacity_factor", where);

@@ -223,8 +223,12 @@ void refuse_rest(Export& e, const Settings& usual) {
         script += (script.empty() ? "" : ", ") + key.name + " " + text;
       continue;
     }
-    e.refuse(key.name, base::quoted(text) + ": " + reason(e, key.name, "it has no option for this key"),
-             neutral.empty() ? "leave it out, or export to another framework" : "write " + key.name + ": " + neutral);
+    const std::string instead = key.name + ": " + neutral;
+    const std::string mend = neutral.empty()                  ? "leave it out, or export to another framework"
+                             : key.name.starts_with("model.") ? "write " + instead + " and add the option by hand"
+                                                              : "write " + instead;
+    e.refuse(key.name, base::quoted(text) + ": " + reason(e, key.name, "forerun knows no option of it for this key"),
+             mend);
   }
   if (!script.empty()) e.notes.push_back("the training script's, not in this file: " + script);
 }

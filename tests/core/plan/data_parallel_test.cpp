@@ -182,9 +182,8 @@ TEST(GatherParameters, OfEveryStageLeaveAtTheStartOfTheStep) {
       order.push_back(exchange ? name : "compute");
     }
   });
-  EXPECT_EQ(order,
-            (std::vector<std::string>{"parameter all-gather", "receive activations", "exchange awaited by the host",
-                                      "parameter all-gather", "compute"}));
+  EXPECT_EQ(order, (std::vector<std::string>{"parameter all-gather", "receive activations",
+                                             "exchange awaited by the host", "parameter all-gather", "compute"}));
 }
 
 TEST(GatherParameters, OfOneReplicaSendsNothing) {

@@ -172,6 +172,21 @@ TEST(Flops, RoomAtTheExpertsDropsTokensOrIsMultipliedEmpty) {
   job.strategy.moe_capacity_factor = 1.5;
   EXPECT_DOUBLE_EQ(plan::model_flops(job), even);
   EXPECT_DOUBLE_EQ(plan::hardware_flops(job), even + 0.5 * routed);
+  // Run again, the rows are as many: one pass of the three more, over what it takes without a capacity.
+  const auto again = [&] {
+    spec::Job with = job;
+    with.strategy.recompute = {.kind = spec::Recompute::Kind::selective, .modules = {.core_attn = false, .moe = true}};
+    return plan::hardware_flops(with) - plan::hardware_flops(job);
+  };
+  const double with_room = again();
+  job.strategy.moe_capacity_factor = {};
+  EXPECT_DOUBLE_EQ(with_room, again() + 0.5 * routed / 3);
+  // All tokens at one of the four: at 1.5 times an even share it has room for 3/8 of the choices.
+  job.strategy.moe_capacity_factor = 1.5;
+  job.strategy.moe_routing = {1, 0, 0, 0};
+  EXPECT_DOUBLE_EQ(plan::model_flops(job), even - 0.625 * routed);
+  EXPECT_DOUBLE_EQ(plan::hardware_flops(job), even + 0.5 * routed);
+  job.strategy.moe_routing = {};
   job.strategy.moe_pad_to_capacity = false;
   EXPECT_DOUBLE_EQ(plan::hardware_flops(job), even);
   job.strategy.moe_capacity_factor = 0.25;

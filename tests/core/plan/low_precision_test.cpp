@@ -275,6 +275,19 @@ TEST(LowPrecision, WeightsInFp8AloneAreGatheredSoAndTakeTheirPlace) {
   EXPECT_EQ(walk::count(alone, alone.roles[0], "weight transpose"), 4 * 4);
 }
 
+TEST(LowPrecision, WideLayersKeepTheirInputsWide) {
+  // Two of four layers in bf16 keep as much as in bf16, the others as much as in fp8.
+  const auto kept = [](Dtype precision, int wide) {
+    const Context c(job({}, precision, [=](spec::Job& j) { j.training.wide_layers = {wide, 0}; }));
+    std::int64_t bytes = 0;
+    for (int layer = 0; layer < 4; ++layer)
+      bytes += plan::kept_activations(c, spec::Recompute::Kind::none, {}, plan::narrow(c, layer)).total();
+    return bytes;
+  };
+  EXPECT_LT(kept(Dtype::fp8, 0), kept(Dtype::bf16, 0));
+  EXPECT_EQ(2 * kept(Dtype::fp8, 2), kept(Dtype::fp8, 0) + kept(Dtype::bf16, 0));
+}
+
 TEST(LowPrecision, WeightsInNvfp4AloneAreGatheredWithTheirScalesAndTurned) {
   const auto plan = [&](bool alone) {
     return plan::build(

@@ -179,11 +179,14 @@ double visited_in_turn(int experts, int top_k, int parts) {
 
 TEST(MoeExchange, ATokenWhoseExpertsAreDealtOutInTurnVisitsTheRanksOfNeighbours) {
   const auto ranks = [](int experts, int top_k, int ep) {
-    return visited_by_a_token(Context(with({.dp = 16}, [&](spec::Job& job) {
-             job.model.moe = spec::Moe{.experts = experts, .top_k = top_k, .ffn = 512, .groups = 4, .top_groups = 2};
-             job.strategy.ep = ep;
-             job.strategy.moe_round_robin = true;
-           })))
+    return visited_by_a_token(
+               Context(with({.dp = 16},
+                            [&](spec::Job& job) {
+                              job.model.moe = spec::Moe{
+                                  .experts = experts, .top_k = top_k, .ffn = 512, .groups = 4, .top_groups = 2};
+                              job.strategy.ep = ep;
+                              job.strategy.moe_round_robin = true;
+                            })))
         .ranks;
   };
   EXPECT_EQ(ranks(16, 2, 8), 1);    // experts 0 and 1 of the first token are rank 0's, 2 and 3 of the next rank 1's
@@ -203,6 +206,8 @@ TEST(MoeExchange, AllGatherBringsEveryTokenToEveryRank) {
   });
   const plan::Plan p = plan::build(j);
   EXPECT_EQ(walk::collective_bytes(p, p.roles[0], "expert dispatch"), 2 * 4 * 128 * 4 * 256 * 2);
+  // All tokens of the four ranks, and the rows of the rank's experts, 128 x 2 of 256 numbers.
+  EXPECT_EQ(plan::moe_exchange_bytes(plan::Context(j)), (4 * 128 + 128 * 2) * 256 * 2);
 }
 
 TEST(MoeExchange, SharedExpertsComputeBesideTheExchangeWhenAsked) {

@@ -249,13 +249,14 @@ TEST(Moe, FewTokensChooseFewExperts) {
   // 2 of 8 experts: a token leaves each alone with chance 3/4. n tokens meet 8 (1 - 0.75^n): 2, 3.5, 5.47, 7.2, 7.92.
   // Dealt out in turn they are 2n. On two ranks n tokens of each choose among all, half of which each rank has.
   const auto met = [](int tokens, bool in_turn, int ep) {
-    return MoeShape{Context(with({.dp = ep}, [&](spec::Job& job) {
-             job.training.mode = spec::Mode::decode;
-             job.training.micro_batch = tokens;
-             job.training.global_batch = tokens * ep;
-             job.strategy.moe_round_robin = in_turn;
-             job.strategy.ep = ep;
-           }))}
+    return MoeShape{Context(with({.dp = ep},
+                                 [&](spec::Job& job) {
+                                   job.training.mode = spec::Mode::decode;
+                                   job.training.micro_batch = tokens;
+                                   job.training.global_batch = tokens * ep;
+                                   job.strategy.moe_round_robin = in_turn;
+                                   job.strategy.ep = ep;
+                                 }))}
         .experts;
   };
   EXPECT_EQ(met(1, false, 1), 2);

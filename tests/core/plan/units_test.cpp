@@ -129,6 +129,28 @@ TEST(Units, OfAHybridSumAcrossInTheLastMicrobatchWhereTheFrameworkDoes) {
   EXPECT_EQ(walk::collective_bytes(p, p.roles[0], "gradient reduce-scatter"), 3 * 8 * across);
 }
 
+TEST(Units, OfAHybridsExpertsWithoutAShardSumAcrossInTheLastMicrobatchToo) {
+  // Each rank of a group of 8 has an expert of its own, so that nothing is scattered; copies of it are on two nodes.
+  const auto across = [](std::int64_t microbatches) {
+    spec::Job j = job(16, microbatches);
+    j.model.moe = spec::Moe{.experts = 8, .top_k = 2, .ffn = 512};
+    j.model.bias = false;
+    j.strategy.ep = 8;
+    j.strategy.shard = 8;
+    j.framework.sums_replicas_last = true;
+    const plan::Plan p = plan::build(j);
+    std::int64_t bytes = 0;
+    walk::operators(p, p.roles[0], [&](const plan::Call&, const plan::Operator& op) {
+      const plan::Collective* work = walk::collective(p, op);
+      const bool experts = work && op.channel >= 0 && p.channels[op.channel].axis == plan::Axis::expert_replicate;
+      if (experts) bytes += work->bytes;
+    });
+    return bytes;
+  };
+  EXPECT_GT(across(1), 0);
+  EXPECT_EQ(across(3), across(1));
+}
+
 /// Whether compute of every layer finds its parameters, and whether a layer's gather may fly beside the compute of the
 /// one before.
 struct Order {

@@ -201,7 +201,7 @@ TEST(Check, ExpertDegreesMustDivide) {
     return fields(with([=](Job& j) {
       j.framework.pipeline_zero = 1;
       j.strategy.pp = 2;
-      j.strategy.dp = j.strategy.dp / 2;
+      j.strategy.dp.reset();
       j.strategy.zero = zero;
     }));
   };

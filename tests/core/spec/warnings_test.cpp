@@ -118,6 +118,12 @@ TEST(Warnings, TellOfKeysThatNothingReads) {
   EXPECT_EQ(told([](Job& j) { j.strategy.moe_dispatcher = MoeDispatcher::deepep; }),
             std::vector<std::string>{"moe_dispatcher has no effect on a model without experts"});
   EXPECT_EQ(told([&](Job& j) { experts(j), j.strategy.moe_dispatcher = MoeDispatcher::deepep; }).size(), 0u);
+  EXPECT_EQ(told([&](Job& j) {
+              experts(j), j.model.moe->shared_ffn = 64;
+              j.strategy.moe_dispatcher = MoeDispatcher::deepep, j.strategy.overlap.shared_expert = true;
+            }),
+            std::vector<std::string>{"overlap.shared_expert with moe_dispatcher deepep: Megatron refuses to start so, "
+                                     "but with alltoall"});
   EXPECT_EQ(told([](Job& j) {
               j.training.wide_layers = {1, 1};
             }),
