@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <vector>
 
 #include "core/plan/block.h"
@@ -265,14 +264,8 @@ ExpertRows rows_of_experts(const spec::Job& job) {
   const std::int64_t copies = of_all / (s.cp * (s.sp ? s.tp : 1)) * moe.top_k;  // of a microbatch on a rank
   if (copies < 1) return {};
   const double room = static_cast<double>(room_for(moe, *s.moe_capacity_factor, copies)) / static_cast<double>(copies);
-  ExpertRows out{std::min(room, 1.0)};
-  const double chosen = std::accumulate(s.moe_routing.begin(), s.moe_routing.end(), 0.0);
-  if (chosen > 0) {
-    out.kept = 0;
-    for (const double tokens : s.moe_routing) out.kept += std::min(tokens / chosen, room / moe.experts);
-  }
-  out.multiplied = s.pads_experts() ? room : out.kept;
-  return out;
+  const double kept = kept_choices(s, moe, room).all;
+  return {kept, s.pads_experts() ? room : kept};
 }
 
 /// How often all experts' layers run a whole forward again.

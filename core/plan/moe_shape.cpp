@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "core/plan/elementwise.h"
 
@@ -28,6 +29,22 @@ std::int64_t room_for(const spec::Moe& moe, double factor, std::int64_t copies) 
   return moe.experts * scaled(copies, factor / moe.experts);
 }
 
+KeptChoices kept_choices(const spec::Strategy& s, const spec::Moe& moe, double room) {
+  KeptChoices out{std::min(room, 1.0), std::min(room, 1.0)};
+  const double chosen = std::accumulate(s.moe_routing.begin(), s.moe_routing.end(), 0.0);
+  if (!(chosen > 0)) return out;
+  out = {};
+  const std::size_t each = s.moe_routing.size() / s.ep;
+  for (int rank = 0; rank < s.ep; ++rank) {
+    double of_rank = 0;
+    for (std::size_t expert = rank * each; expert < (rank + 1) * each; ++expert)
+      of_rank += std::min(s.moe_routing[expert] / chosen, room / moe.experts);
+    out.all += of_rank;
+    out.fullest = std::max(out.fullest, of_rank * s.ep);
+  }
+  return out;
+}
+
 MoeShape::MoeShape(const Context& c) {
   const spec::Moe& moe = *c.model.moe;
   const spec::Strategy& s = c.strategy;
@@ -39,6 +56,10 @@ MoeShape::MoeShape(const Context& c) {
     capacity = room / moe.experts;
     copies = s.pads_experts() ? room : std::min(copies, room);
     received = s.pads_experts() ? room : std::min(received, room);
+    if (!s.pads_experts() && !s.moe_routing.empty()) {
+      const double share = static_cast<double>(room) / static_cast<double>(tokens * moe.top_k);
+      received = scaled(tokens * moe.top_k, kept_choices(s, moe, share).fullest);
+    }
   }
   counted_by_host = !s.pads_experts();
   rows = received * s.etp;
@@ -104,7 +125,7 @@ MoeActivations moe_activations(const Context& c) {
 std::int64_t moe_exchange_bytes(const Context& c) {
   const MoeShape shape(c);
   const std::int64_t arrived = c.strategy.ep > 1 || c.strategy.etp > 1 ? shape.rows : 0;
-  const bool gathers = c.strategy.moe_dispatcher == spec::MoeDispatcher::allgather && arrived > 0;
+  const bool gathers = c.strategy.moe_dispatcher == spec::MoeDispatcher::allgather && !copies_first(c);
   const std::int64_t sent = gathers ? shape.tokens * c.strategy.ep : shape.copies;
   return (sent + arrived) * shape.width * c.element;
 }

@@ -62,6 +62,14 @@ bool weighs_wide(const Context&);
 /// Bytes of the buffers that live only inside a pass through the layer: what the exchange sends and what it receives.
 std::int64_t moe_exchange_bytes(const Context&);
 
+/// Of all choices those whose experts have room for them, where all have `room` times an even share together: of all
+/// ranks, and of the one with the most, each over an even share. REQUIRES: moe_routing is empty, or one count an
+/// expert.
+struct KeptChoices {
+  double all = 0, fullest = 0;
+};
+KeptChoices kept_choices(const spec::Strategy&, const spec::Moe&, double room);
+
 /// Rows that all experts have room for together, of `copies` that a rank brings them; each the same whole number.
 std::int64_t room_for(const spec::Moe&, double factor, std::int64_t copies);
 

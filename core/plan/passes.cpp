@@ -38,12 +38,13 @@ std::int64_t Passes::sent_and_kept() const {
   return c_.job.framework.keeps_stage_outputs ? c_.shard_tokens * c_.hidden * c_.element : 0;
 }
 
-int Passes::layers_of_group(const Chunk& chunk) const {
-  return layers_a_gather(c_, chunk, has_buckets(c_, stage_, static_cast<int>(&chunk - chunks_.data())));
+int Passes::layers_of_group(int index) const {
+  return layers_a_gather(c_, chunks_[index], has_buckets(c_, stage_, index));
 }
 
-void Passes::gather_group(SegmentBuilder& out, const Chunk& chunk, int first_layer) {
-  const int layers = std::min(layers_of_group(chunk), chunk.layers - first_layer);
+void Passes::gather_group(SegmentBuilder& out, int index, int first_layer) {
+  const Chunk& chunk = chunks_[index];
+  const int layers = std::min(layers_of_group(index), chunk.layers - first_layer);
   Held parameters;
   for (int i = 0; i < layers; ++i) parameters += layer_parameters(c_, chunk.first_layer + first_layer + i);
   if (first_layer == 0 && chunk.first) parameters.dense += embedding_parameters(c_);
@@ -55,9 +56,9 @@ void Passes::gather_group(SegmentBuilder& out, const Chunk& chunk, int first_lay
 /// A stage's first parameters are on their way before it waits for its first input, as in Megatron Core, whose
 /// optimizer sends for them where it zeroes gradients (2023 to 2024). Leaves out: its later versions, which send for
 /// them behind that input unless told to align the stages.
-void Passes::gather_ahead(SegmentBuilder& out, const Chunk& chunk) {
-  if (chunk.layers > 0) return gather_group(out, chunk, 0);
-  gather_parameters(c_, out, chunk_parameters(c_, chunk), c_.rolling);
+void Passes::gather_ahead(SegmentBuilder& out, int index) {
+  if (chunks_[index].layers > 0) return gather_group(out, index, 0);
+  gather_parameters(c_, out, chunk_parameters(c_, chunks_[index]), c_.rolling);
 }
 
 void Passes::write_layer(SegmentBuilder& out, spec::Recompute::Kind recompute, bool backward) {
@@ -70,13 +71,14 @@ void Passes::write_layer(SegmentBuilder& out, spec::Recompute::Kind recompute, b
 
 /// In front of the first layer of a group its parameters are awaited and those of the next group sent for, as Megatron
 /// Core does (finish_param_sync): a host that waits inside of a layer holds no gather up.
-void Passes::forward_layers(SegmentBuilder& out, const Chunk& chunk, bool by_buckets, ForwardOffload& activations,
+void Passes::forward_layers(SegmentBuilder& out, int index, bool by_buckets, ForwardOffload& activations,
                             ForwardUnits& units) {
-  const int group = layers_of_group(chunk);
+  const Chunk& chunk = chunks_[index];
+  const int group = layers_of_group(index);
   for (int i = 0; i < chunk.layers; ++i) {
     if (by_buckets && i % group == 0) {
       if (i > 0 && c_.replicated()) out.join(Stream::dp);  // the first group is there
-      if (i + group < chunk.layers) gather_group(out, chunk, i + group);
+      if (i + group < chunk.layers) gather_group(out, index, i + group);
     }
     out.layer = static_cast<std::int16_t>(chunk.first_layer + i);
     activations.enter(i);
@@ -94,7 +96,7 @@ Segment Passes::forward(int index, ForwardKind kind) {
   out.first_microbatch = kind.first;
   edges_.finish_sends(out);
   const bool by_buckets = kind.gathers && !c_.fully_sharded;  // units bring theirs themselves
-  if (by_buckets) gather_ahead(out, chunk);
+  if (by_buckets) gather_ahead(out, index);
   const bool receives = neighbours(stage_, c_.placement.before(stage_, index));
   const bool ahead = !c_.strategy.traits().flushes;
   if (receives && ahead) out.join(Stream::recv_prev);
@@ -106,7 +108,7 @@ Segment Passes::forward(int index, ForwardKind kind) {
     await_rows(c_, out, kind.first);
     embedding_forward(c_, out);
   }
-  forward_layers(out, chunk, by_buckets, activations, units);
+  forward_layers(out, index, by_buckets, activations, units);
   if (chunk.last) {
     units.head();
     out.take(Category::parameters, head_casts(c_));

@@ -53,12 +53,12 @@ class Passes {
   Segment infer(bool takes_tokens, bool sends_tokens);
 
  private:
-  int layers_of_group(const Chunk&) const;  // whose parameters are gathered together
-  void gather_group(SegmentBuilder&, const Chunk&, int first_layer);
-  void gather_ahead(SegmentBuilder&, const Chunk&);
+  int layers_of_group(int chunk) const;  // whose parameters are gathered together
+  void gather_group(SegmentBuilder&, int chunk, int first_layer);
+  void gather_ahead(SegmentBuilder&, int chunk);
   /// The layer that the pen stands at.
   void write_layer(SegmentBuilder&, spec::Recompute::Kind, bool backward);
-  void forward_layers(SegmentBuilder&, const Chunk&, bool by_buckets, ForwardOffload&, ForwardUnits&);
+  void forward_layers(SegmentBuilder&, int chunk, bool by_buckets, ForwardOffload&, ForwardUnits&);
   /// `buckets`, here and below: nullptr where gradients are not complete behind this pass.
   void backward_head(SegmentBuilder&, const Chunk&, bool odd, BackwardUnits&, GradientBuckets* buckets);
   class MadeGradients;

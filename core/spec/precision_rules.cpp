@@ -133,6 +133,13 @@ class Precision : Rules {
             "or a block",
             std::string(job_.cluster.node.gpu.computes(Dtype::mxfp8) ? "write precision: mxfp8, or fp8" : "write fp8") +
                 " and fp8_recipe: delayed, tensorwise or blockwise, or fp8_parameters: false");
+      } else if (!job_.framework.keeps_casts && !t_.serves() && !gathers_codes_of_masters()) {
+        fault("training.fp8_parameters",
+              job_.framework.name +
+                  " casts 16-bit weights anew in each pass, but for shards in fp8 with one scale a tensor and without "
+                  "adapters",
+              std::string(t_.precision == Dtype::fp8 ? "write zero: 3 and fp8_recipe: tensorwise, " : "write ") +
+                  "framework: megatron, or fp8_parameters: false");
       } else if (t_.precision == Dtype::mxfp8 && s_.zero >= 2) {
         fault("training.fp8_parameters",
               "weights in mxfp8 alone are gathered into whole gradients, which zero 2 and 3 do not keep",
@@ -141,12 +148,6 @@ class Precision : Rules {
         fault("training.fp8_parameters",
               "weights in nvfp4 alone lie in the buffer of plain data parallelism, not in the shards of zero 2 and 3",
               "write zero: 1, or fp8_parameters: false");
-      } else if (!job_.framework.keeps_casts && !t_.serves() && !gathers_codes_of_masters()) {
-        fault(
-            "training.fp8_parameters",
-            job_.framework.name +
-                " casts 16-bit weights anew in each pass, but for shards with one scale a tensor and without adapters",
-            "write zero: 3 and fp8_recipe: tensorwise, framework: megatron, or fp8_parameters: false");
       } else if (!t_.keeps_master()) {
         fault("training.fp8_parameters", "weights in fp8 alone cannot be updated without a master copy",
               "write master_weights: true, or fp8_parameters: false");
@@ -161,7 +162,8 @@ class Precision : Rules {
   /// torchao's enable_fsdp_float8_all_gather.
   bool gathers_codes_of_masters() const {
     const Fp8Recipe recipe = t_.fp8_recipe.value_or(Fp8Recipe::tensorwise);  // the default of those that cast anew
-    return s_.zero == 3 && job_.framework.fp32_shards && recipe == Fp8Recipe::tensorwise && !s_.lora;
+    const bool fp8 = t_.precision == Dtype::fp8;
+    return fp8 && s_.zero == 3 && job_.framework.fp32_shards && recipe == Fp8Recipe::tensorwise && !s_.lora;
   }
 
   void adapters() {

@@ -2,6 +2,7 @@
 #include "core/config/launch/import.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstdlib>
 #include <optional>
@@ -33,7 +34,8 @@ std::string variable_in(const std::string& text) {
   const auto end = std::ranges::find_if_not(rest, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
   const std::string name(rest.begin(), end);
   rest.remove_prefix(name.size());
-  const bool whole = !braced || rest.starts_with('}') || rest.starts_with("[@]}") || rest.starts_with("[*]}");
+  constexpr std::array<std::string_view, 7> kBehind{"}", "[@]}", "[*]}", "+", ":+", "?", ":?"};
+  const bool whole = !braced || std::ranges::any_of(kBehind, [&](auto end) { return rest.starts_with(end); });
   return whole ? name : "";
 }
 

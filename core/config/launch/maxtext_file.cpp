@@ -64,7 +64,8 @@ struct Call {
   const ShellWord* configuration = nullptr;
 };
 
-std::vector<Call> calls_of(const std::vector<ShellWord>& words) {
+std::vector<Call> calls_of(const ShellScript& script) {
+  const std::vector<ShellWord>& words = script.words;
   std::vector<Call> out;
   std::vector<base::Fault> unknown;
   for (auto at = words.begin(); at != words.end(); ++at) {
@@ -76,7 +77,7 @@ std::vector<Call> calls_of(const std::vector<ShellWord>& words) {
         call.options.set(at->text.substr(0, equals), unquoted(at->text.substr(equals + 1)), at->where);
       } else if (is_maxtext_configuration(at->text)) {
         call.configuration = &*at;
-      } else if (at->text.starts_with('$') && !at->text.starts_with("$@")) {
+      } else if (may_hold_words(at->text, script)) {
         unknown.push_back({"options", base::quoted(at->text) + " may hold options, and the text does not set it",
                            "write them in its place, or add --variable NAME=VALUE", at->where});
       }
@@ -91,8 +92,8 @@ std::vector<Call> calls_of(const std::vector<ShellWord>& words) {
 Settings script(const std::string& path, GivenVariables& variables) {
   std::ifstream file(path);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const std::vector<ShellWord> words = shell_words(text, path, &variables);
-  const std::vector<Call> calls = calls_of(words);
+  const ShellScript read = shell_script(text, path, &variables);
+  const std::vector<Call> calls = calls_of(read);
   if (calls.empty()) return {};
   Settings out;
   if (const ShellWord* named = calls.front().configuration) out = named_configuration(named->text, named->where, 0);

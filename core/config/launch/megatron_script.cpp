@@ -89,31 +89,27 @@ void keep_one_launch(Words& words, std::vector<std::string>& others) {
                            "leave one of them in the file", other->where}});
 }
 
-/// A variable, or what a command tells, in the place of options: "$ARGS", "${ARGS[@]}" of no array of the text.
-bool may_hold_options(const std::string& word, const ShellScript& script) {
-  if (word.find_first_of("$`") == word.npos || word.starts_with("$@") || word.starts_with("${@")) return false;
-  const std::size_t begin = word.find("${"), end = word.find('[');
-  const bool array = begin == 0 && end != word.npos;
-  return !(array && script.arrays.contains(word.substr(2, end - 2)));
+/// Nodes that the srun in front of the program at `begin` is asked for.
+std::optional<ShellWord> nodes_of(const Words& words, std::size_t begin) {
+  std::size_t first = begin;
+  while (first > 0 && !words[first - 1].ends_command) --first;
+  std::optional<ShellWord> out;
+  bool srun = false;
+  for (std::size_t i = first; i < begin; ++i) {
+    const std::string& word = words[i].text;
+    srun |= word == "srun";
+    if (!srun) continue;
+    if (word == "-N" || word == "--nodes") out = words[i + 1];
+    for (const std::string_view joined : {"--nodes=", "-N"}) {
+      if (word.starts_with(joined) && word != joined)
+        out = ShellWord{word.substr(joined.size()), words[i].where, false, words[i].conditional};
+    }
+  }
+  return out;
 }
 
-/// Nodes that srun is asked for in front of a program of Python.
-const ShellWord* nodes_of(const Words& words, std::vector<ShellWord>& made) {
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (words[i].text != "srun") continue;
-    for (; i + 1 < words.size() && !words[i].ends_command && !words[i].text.ends_with(".py"); ++i) {
-      const std::string& word = words[i].text;
-      if (word == "-N" || word == "--nodes") made.push_back(words[i + 1]);
-      for (const std::string_view joined : {"--nodes=", "-N"}) {
-        if (word.starts_with(joined) && word != joined)
-          made.push_back({word.substr(joined.size()), words[i].where, false, words[i].conditional});
-      }
-    }
-    if (words[i].text.ends_with(".py") && !made.empty()) return &made.back();
-    made.clear();
-  }
-  return nullptr;
-}
+/// Options whose values are as many as one likes.
+bool takes_many(const std::string& option) { return option.find("data-path") != option.npos; }
 
 /// Files whose text a script makes its own.
 std::vector<std::string> sourced(const Words& words) {
@@ -145,12 +141,15 @@ Settings options_of(const ShellScript& script) {
   Settings out;
   std::vector<std::string> conditional;
   Value unknown = list_of({});
-  bool behind_program = false;
+  const std::vector<Program> launches = launches_of(words);
+  const auto is_unknown = [&](std::size_t at) {
+    const bool given = std::ranges::any_of(launches, [&](const Program& p) { return p.begin < at && at < p.end; });
+    return given && may_hold_words(words[at].text, script);
+  };
   for (std::size_t i = 0; i < words.size();) {
     const ShellWord& word = words[i++];
-    behind_program = !word.ends_command && (behind_program || word.text.ends_with(".py"));
     if (!word.text.starts_with("--") || word.text.size() == 2) {
-      if (behind_program && may_hold_options(word.text, script)) unknown.items.push_back(scalar(word.text, word.where));
+      if (is_unknown(i - 1)) unknown.items.push_back(scalar(word.text, word.where));
       continue;
     }
     const std::size_t equals = word.text.find('=');
@@ -160,7 +159,7 @@ Settings options_of(const ShellScript& script) {
       values.push_back({word.text.substr(equals + 1), word.where});
     } else {
       while (i < words.size() && !words[i].ends_command && !words[i].text.starts_with("--") &&
-             !ends_values(words[i].text)) {
+             !ends_values(words[i].text) && (values.empty() || takes_many(name) || !is_unknown(i))) {
         values.push_back(words[i++]);
       }
     }
@@ -171,9 +170,8 @@ Settings options_of(const ShellScript& script) {
   }
   if (!conditional.empty()) out.set(kUnderCondition, list_of(conditional));
   if (!unknown.items.empty()) out.set(kUnknown, unknown);
-  std::vector<ShellWord> made;
-  const ShellWord* nodes = nodes_of(words, made);
-  if (!nodes && script.nodes) nodes = &*script.nodes;
+  std::optional<ShellWord> nodes = launches.empty() ? std::nullopt : nodes_of(words, launches.front().begin);
+  if (!nodes) nodes = script.nodes;
   if (!out.has("nnodes") && nodes && base::count_in(nodes->text)) out.set("nnodes", nodes->text, nodes->where);
   std::vector<std::string> notes, replaced;
   if (const auto files = sourced(words); !files.empty())

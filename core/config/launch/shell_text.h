@@ -11,6 +11,7 @@ namespace config::launch {
 struct Place {
   int line = 1, column = 1;
   bool conditional = false;  // the letter there may not be so: see ShellWord
+  bool whole = false;        // of what a command tells, which is one word as far as is known
 };
 
 struct PlacedText {

@@ -132,13 +132,7 @@ class Lexer {
     const std::string_view line = std::string_view(text_.letters).substr(line_, pos_ - line_);
     const bool runs = std::ranges::any_of(kRuns, [&](std::string_view word) { return line.find(word) != line.npos; });
     for (const std::string& end : std::exchange(documents_, {})) {
-      std::string now;
-      while (!runs && more() && now != end) {
-        now.clear();
-        while (more() && peek() != '\n') now += next();
-        now.erase(0, now.find_first_not_of('\t'));
-        if (more()) next();
-      }
+      if (!runs) skip_document(end);
     }
     line_ = pos_;
   }
@@ -212,7 +206,7 @@ class Lexer {
     if (assignment() != std::string::npos) return word_.add(value);
     for (std::size_t i = 0; i < value.letters.size(); ++i) {
       const char c = value.letters[i];
-      if (std::isspace(static_cast<unsigned char>(c)) == 0) {
+      if (std::isspace(static_cast<unsigned char>(c)) == 0 || value.places[i].whole) {
         begin_word(value.places[i]);
         if (word_.letters.empty()) begin_ = value.places[i];
         word_.add(c, value.places[i]);
@@ -223,15 +217,66 @@ class Lexer {
     if (word_.letters.empty()) in_word_ = false;
   }
 
-  /// $(...), as it is written: what a command tells is not known.
-  PlacedText substitution(Place begin) {
-    std::string as_written = "$";
+  /// "(...)" of a command, up to its end, which quotes, comments and here-documents do not hold.
+  std::string command_in_parentheses(int deep = 0) {
+    std::string out;
+    std::vector<std::string> documents;
     int open = 0;
     do {
-      open += peek() == '(' ? 1 : peek() == ')' ? -1 : 0;
-      as_written += next();
+      const char c = next();
+      const bool begins = out.empty() || std::isspace(static_cast<unsigned char>(out.back())) != 0;
+      if (c == '#' && begins) {
+        while (more() && peek() != '\n') next();
+        continue;
+      }
+      out += c;
+      open += c == '(' ? 1 : c == ')' ? -1 : 0;
+      if (c == '\\' && more()) {
+        out += next();
+      } else if (c == '\'' || c == '"') {
+        out += rest_of_quotes(c, deep);
+      } else if (c == '<' && peek() == '<' && peek(1) == '<') {
+        out += {next(), next()};
+      } else if (c == '<' && peek() == '<') {
+        out += next();
+        documents.push_back(document_end());
+      } else if (c == '\n') {
+        for (const std::string& end : std::exchange(documents, {})) skip_document(end);
+      }
     } while (open > 0 && more());
-    return at_one(as_written, begin);
+    return out;
+  }
+  std::string rest_of_quotes(char quote, int deep) {
+    std::string out;
+    while (more()) {
+      const char c = next();
+      out += c;
+      if (c == quote) break;
+      if (quote == '"' && c == '\\' && more()) out += next();
+      if (quote == '"' && c == '$' && peek() == '(' && deep < kMostNested) out += command_in_parentheses(deep + 1);
+    }
+    return out;
+  }
+  /// The word behind "<<", without quotes.
+  std::string document_end() {
+    while (peek() == '-' || peek() == ' ') next();
+    std::string out;
+    while (more() && std::string_view(" \n;|&)").find(peek()) == std::string_view::npos) {
+      const char c = next();
+      if (c != '\'' && c != '"') out += c;
+    }
+    return out;
+  }
+  void skip_document(const std::string& end) {
+    std::string now;
+    bool first = true;
+    while (more() && (first || now != end)) {
+      first = false;
+      now.clear();
+      while (more() && peek() != '\n') now += next();
+      now.erase(0, now.find_first_not_of('\t'));
+      if (more()) next();
+    }
   }
 
   /// ((NAME = ...)), a command.
@@ -299,8 +344,9 @@ class Lexer {
     const Place begin = place();
     std::string as_written(1, next());
     if (peek() == '(' && peek(1) == '(') return arithmetic(begin);
-    if (peek() == '(') return substitution(begin);
+    if (peek() == '(') return at_one('$' + command_in_parentheses(), {begin.line, begin.column, false, true});
     std::string name, otherwise;
+    bool has_otherwise = false;   // ${NAME-otherwise}
     bool instead = false;         // ${NAME+otherwise}, where it has a value
     bool unset_if_empty = false;  // ${NAME:-otherwise}, not ${NAME-otherwise}
     const bool braced = peek() == '{';
@@ -314,7 +360,7 @@ class Lexer {
       unset_if_empty = rest.starts_with(':');
       if (unset_if_empty) rest.remove_prefix(1);
       instead = rest.starts_with('+');
-      const bool has_otherwise = instead || rest.starts_with('-') || rest.starts_with('=');
+      has_otherwise = instead || rest.starts_with('-') || rest.starts_with('=');
       if (has_otherwise) otherwise = rest.substr(1);
       if (has_otherwise || rest.starts_with('?') || rest == "[@]" || rest == "[*]") name.erase(end, name.end());
     } else {
@@ -336,7 +382,7 @@ class Lexer {
     }
     if (known) return *known;
     if (given && !(given->empty() && unset_if_empty)) return at_one(*given, begin);
-    return at_one(otherwise.empty() ? as_written : otherwise, begin);
+    return at_one(has_otherwise ? otherwise : as_written, begin);
   }
 
   void begin_word(Place at) {
@@ -366,6 +412,7 @@ class Lexer {
       if (begins) branch();
       if (begins && word_.letters == "unset") unsets_ = true;
       if (!begins && !out_.empty() && lets()) compute(word_.letters, begin_);
+      if (!out_.empty() && makes_arrays()) arrays_.insert(word_.letters);  // one that holds nothing yet
       if (!begins && unsets_ && !branches_.dead() && !branches_.conditional()) variables_.erase(word_.letters);
       if (word_.letters.starts_with("--") && !branches_.dead()) note_blocking();
       evaluates_ = begins && word_.letters == "eval" && nested_ < kMostNested;
@@ -378,6 +425,7 @@ class Lexer {
 
   void put(ShellScript script, bool conditional) {
     if (script.launch_blocking) blocking_ = script.launch_blocking;
+    arrays_.insert(script.arrays.begin(), script.arrays.end());
     for (ShellWord& word : script.words) {
       word.conditional |= conditional || branches_.conditional();
       if (!word.ends_command || evaluates_) out_.push_back({std::move(word), branches_.dead()});
@@ -418,6 +466,10 @@ class Lexer {
   bool between_brackets() const {
     const auto opens = std::find_if(command_begin(), out_.cend(), [](auto& word) { return word.text == "[["; });
     return opens != out_.cend() && std::none_of(opens, out_.cend(), [](auto& word) { return word.text == "]]"; });
+  }
+  bool makes_arrays() const {
+    const auto first = command_begin();
+    return first != out_.end() && first->text != "export" && among(kDeclare, first->text);
   }
   bool lets() const {
     const auto first = command_begin();
@@ -557,8 +609,9 @@ std::optional<ShellWord> nodes_of_header(std::string_view text, const std::strin
   std::optional<ShellWord> out;
   int line = 0;
   while (!text.empty()) {
-    const std::string_view now = text.substr(0, text.find('\n'));
+    std::string now(text.substr(0, text.find('\n')));
     text.remove_prefix(std::min(text.size(), now.size() + 1));
+    std::replace(now.begin(), now.end(), '\t', ' ');
     ++line;
     if (!now.starts_with("#SBATCH")) continue;
     for (const std::string_view option : {" --nodes", " -N"}) {
@@ -582,12 +635,21 @@ ShellScript shell_script(std::string_view text, const std::string& name, GivenVa
   ShellVariables variables(given);
   std::optional<ShellWord> nodes = nodes_of_header(text, name);
   for (const char* of_slurm : {"SLURM_NNODES", "SLURM_JOB_NUM_NODES"}) {
-    if (nodes)
+    if (nodes && !(given != nullptr && given->values.contains(of_slurm)))
       variables.assign(of_slurm, at_one(nodes->text, {nodes->where.line, nodes->where.column}), false, false, {});
   }
   ShellScript out = Lexer(in_file(text), name, std::move(variables)).script();
   out.nodes = std::move(nodes);
   return out;
+}
+
+bool may_hold_words(const std::string& word, const ShellScript& script) {
+  if (word.empty() || (word[0] != '$' && word[0] != '`')) return false;
+  for (const char* arguments : {"$@", "$*", "${@", "${*"}) {
+    if (word.starts_with(arguments)) return false;
+  }
+  const std::size_t end = word.find('[');
+  return !(word.starts_with("${") && end != word.npos && script.arrays.contains(word.substr(2, end - 2)));
 }
 
 std::vector<ShellWord> shell_words(std::string_view text, const std::string& name, GivenVariables* given) {

@@ -29,6 +29,10 @@ struct ShellScript {
   std::optional<ShellWord> nodes;     // of the job, by "#SBATCH --nodes"
 };
 
+/// Whether the text does not tell what options a word of a launch holds: a variable, or what a command tells, but not
+/// the arguments of the script, nor an array that it fills.
+bool may_hold_words(const std::string& word, const ShellScript&);
+
 /// `name` stands for the file in places. `given`: variables that the script reads without setting them. A quote that
 /// nothing closes is a base::InputError.
 ShellScript shell_script(std::string_view text, const std::string& name, GivenVariables* given = nullptr);

@@ -255,10 +255,11 @@ TEST(LowPrecision, ARouterStaysIn16Bits) {
   EXPECT_GE(matmuls, 3);  // forward, and the gradients of inputs and weights
 }
 
-TEST(LowPrecision, WeightsInFp8AloneAreGatheredSoAndTakeTheirPlace) {
-  const toy::Cut cut{.dp = 2, .zero = 1};
+/// Weights in the narrow format alone, beside those with 16-bit ones, of which a gather moves `fewer` sixteenths of a
+/// byte more for each.
+void expect_alone(Dtype precision, std::int64_t fewer) {
   const auto plan = [&](bool alone) {
-    return plan::build(job(cut, Dtype::fp8, [=](spec::Job& j) { j.training.fp8_parameters = alone; }));
+    return plan::build(job({.dp = 2, .zero = 1}, precision, [=](spec::Job& j) { j.training.fp8_parameters = alone; }));
   };
   const plan::Plan alone = plan(true), copies = plan(false);
   const auto gathered = [](const plan::Plan& p) {
@@ -267,12 +268,16 @@ TEST(LowPrecision, WeightsInFp8AloneAreGatheredSoAndTakeTheirPlace) {
   const auto held = [](const plan::Plan& p) {
     return p.roles[0].resident[static_cast<int>(plan::Category::parameters)];
   };
-  // A layer has 12 h^2 + 13 h parameters: a byte less each on the way, two less each in memory.
-  constexpr std::int64_t layers = 4 * (12 * 256 * 256 + 13 * 256);
-  EXPECT_EQ(gathered(copies) - gathered(alone), layers);
-  EXPECT_EQ(held(copies) - held(alone), 2 * layers);
+  constexpr std::int64_t layers = 4 * (12 * 256 * 256 + 13 * 256);  // 12 h^2 + 13 h parameters each
+  EXPECT_EQ(gathered(copies) - gathered(alone), layers * fewer / 16);
+  EXPECT_EQ(held(copies) - held(alone), 2 * layers);  // the layouts that matmuls read are there either way
   EXPECT_EQ(walk::count(alone, alone.roles[0], "weight cast"), 0);
   EXPECT_EQ(walk::count(alone, alone.roles[0], "weight transpose"), 4 * 4);
+}
+
+TEST(LowPrecision, WeightsInTheNarrowFormatAloneAreGatheredSoAndTakeTheirPlace) {
+  expect_alone(Dtype::fp8, 16);    // one byte, not two
+  expect_alone(Dtype::nvfp4, 23);  // half a byte and a sixteenth of scales
 }
 
 TEST(LowPrecision, WideLayersKeepTheirInputsWide) {
@@ -286,27 +291,6 @@ TEST(LowPrecision, WideLayersKeepTheirInputsWide) {
   };
   EXPECT_LT(kept(Dtype::fp8, 0), kept(Dtype::bf16, 0));
   EXPECT_EQ(2 * kept(Dtype::fp8, 2), kept(Dtype::fp8, 0) + kept(Dtype::bf16, 0));
-}
-
-TEST(LowPrecision, WeightsInNvfp4AloneAreGatheredWithTheirScalesAndTurned) {
-  const auto plan = [&](bool alone) {
-    return plan::build(
-        job({.dp = 2, .zero = 1}, Dtype::nvfp4, [=](spec::Job& j) { j.training.fp8_parameters = alone; }));
-  };
-  const plan::Plan alone = plan(true), copies = plan(false);
-  const auto gathered = [](const plan::Plan& p) {
-    return walk::collective_bytes(p, p.roles[0], "parameter all-gather");
-  };
-  const auto held = [](const plan::Plan& p) {
-    return p.roles[0].resident[static_cast<int>(plan::Category::parameters)];
-  };
-  // Half a byte and a sixteenth for each of a layer's 12 h^2 + 13 h parameters, where two bytes were; the two layouts
-  // that the matmuls read are there either way.
-  constexpr std::int64_t layers = 4 * (12 * 256 * 256 + 13 * 256);
-  EXPECT_EQ(gathered(copies) - gathered(alone), layers * 23 / 16);
-  EXPECT_EQ(held(copies) - held(alone), 2 * layers);
-  EXPECT_EQ(walk::count(alone, alone.roles[0], "weight cast"), 0);
-  EXPECT_EQ(walk::count(alone, alone.roles[0], "weight transpose"), 4 * 4);
 }
 
 TEST(LowPrecision, FrozenWeightsInFp8AloneLieInOneLayoutAndAreTurnedForInputGradients) {

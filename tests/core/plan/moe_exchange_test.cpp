@@ -210,6 +210,29 @@ TEST(MoeExchange, AllGatherBringsEveryTokenToEveryRank) {
   EXPECT_EQ(plan::moe_exchange_bytes(plan::Context(j)), (4 * 128 + 128 * 2) * 256 * 2);
 }
 
+TEST(MoeExchange, ARoomCutsWhatTheFullestRankReceives) {
+  // 8 experts of 4 ranks, room for an even share, an eighth of the choices each: of 4 : 1 : 1 : ... the first has its
+  // eighth and its neighbour 1/11, 4 (1/8 + 1/11) of an even share together; all ranks 1/8 + 7/11 of the choices.
+  spec::Strategy s;
+  s.ep = 4;
+  s.moe_routing = {4, 1, 1, 1, 1, 1, 1, 1};
+  const plan::KeptChoices kept = plan::kept_choices(s, {.experts = 8, .top_k = 2}, 1);
+  EXPECT_NEAR(kept.all, 1.0 / 8 + 7.0 / 11, 1e-12);
+  EXPECT_NEAR(kept.fullest, 4 * (1.0 / 8 + 1.0 / 11), 1e-12);
+  const auto received = [](std::vector<double> routing) {
+    return plan::MoeShape(plan::Context(with({.dp = 4},
+                                             [&](spec::Job& job) {
+                                               job.strategy.ep = 4;
+                                               job.strategy.moe_capacity_factor = 1;
+                                               job.strategy.moe_pad_to_capacity = false;
+                                               job.strategy.moe_routing = std::move(routing);
+                                             })))
+        .received;
+  };
+  EXPECT_EQ(received({}), 256);                        // 128 tokens at two experts each
+  EXPECT_EQ(received({4, 1, 1, 1, 1, 1, 1, 1}), 222);  // 256 x 0.8636 = 221.1
+}
+
 TEST(MoeExchange, SharedExpertsComputeBesideTheExchangeWhenAsked) {
   const auto hidden = [](bool overlap) {
     const plan::Plan p = plan::build(with({.dp = 4}, [&](spec::Job& job) {

@@ -314,6 +314,17 @@ TEST_F(ImportedJob, WhatMayHoldOptionsIsNotPassedOver) {
     EXPECT_TRUE(has(out, "' is not computed here") && !has(out, "--variable")) << out;
   }
   EXPECT_TRUE(has(launch("MORE=(--sequence-parallel)\n", "${MORE[@]} \"$@\""), "strategy.sp=true\n"));
+  EXPECT_TRUE(has(launch("declare -a MORE\n", "${MORE[@]} $* --sequence-parallel"), "strategy.sp=true\n"));
+  // Behind a value, too, but where an option takes many.
+  EXPECT_TRUE(has(launch("", "--save $DIR $MORE"), "options: '$MORE' is a variable that the text does not set"));
+  EXPECT_TRUE(has(launch("", "--data-path 0.5 $A 0.5 $B --sequence-parallel"), "strategy.sp=true\n"));
+  // Neither the program's own path nor what other programs are given.
+  const std::string others = "python prepare.py $DATA\nif [ -f $DIR/a.py ]; then cp $DIR/a.py $DIR/b; fi\n";
+  EXPECT_TRUE(has(read("megatron", "a.sh",
+                       others + "torchrun ${ROOT}/pretrain_gpt.py --sequence-parallel " + std::string(kGpt) +
+                           "--padded-vocab-size 128256 --max-position-embeddings 8192",
+                       kCluster),
+                  "strategy.sp=true\n"));
 }
 
 TEST_F(ImportedJob, NodesAreThoseThatSlurmIsAskedFor) {
@@ -328,6 +339,7 @@ TEST_F(ImportedJob, NodesAreThoseThatSlurmIsAskedFor) {
   EXPECT_TRUE(has(nodes("#SBATCH --nodes=4\n", "srun python"), "cluster.nodes=4\n"));
   EXPECT_TRUE(has(nodes("#SBATCH --nodes=4\n", "torchrun --nnodes $SLURM_NNODES"), "cluster.nodes=4\n"));
   EXPECT_FALSE(has(nodes("srun --nodes=4 hostname\n", "torchrun"), "cluster.nodes"));  // of another command
+  EXPECT_TRUE(has(nodes("#SBATCH --nodes=4\nsrun --nodes=1 python check.py\n", "srun python"), "cluster.nodes=4\n"));
 }
 
 TEST_F(ImportedJob, WhatIsGivenGoesBeforeTheFileWhereAKeyFollowsFromIt) {

@@ -195,6 +195,18 @@ TEST(ShellWords, ArithmeticThatSetsAVariableIsComputed) {
   EXPECT_TRUE(words("A=1\n((A = X + 1))\nrun $A").ends_with("run $((A = X + 1)) ;"));  // it is 1 no more
 }
 
+TEST(ShellWords, WhatACommandTellsIsOneWordThatEndsWithItsParentheses) {
+  EXPECT_TRUE(words("A=$(git rev-parse --show-toplevel)\nrun --data $A/x")
+                  .ends_with("run --data $(git rev-parse --show-toplevel)/x ;"));
+  for (const char* inside : {"echo $X | tr -d ')'", "sed \"s/(.*//\" f", "echo \\(", "echo a # (\n",
+                             "echo \"$(y ')')\"", "cat <<'END'\nit's a ( here\nEND\n", "cat <<<'('"}) {
+    const std::string all = words("A=2\nB=$(" + std::string(inside) + ")\nA=4\nrun $A");
+    EXPECT_TRUE(all.ends_with("run 4 ;")) << inside << ": " << all;
+  }
+}
+
+TEST(ShellWords, AnEmptyTextInPlaceOfAVariableIsNoWord) { EXPECT_EQ(words("run ${A:-} ${B-} ${C:=} x"), "run x ;"); }
+
 TEST(ShellWords, TextInPlaceOfAVariableThatHasAValue) {
   EXPECT_TRUE(words("A=1\nB=\nrun ${A:+--x} ${B:+--y} ${B+--z} ${C:+--w}").ends_with("run --x --z ${C:+--w} ;"));
 }
