@@ -18,7 +18,8 @@ namespace {
 
 /// A word that is the program, or all of an array's words, ends what an option may take.
 bool ends_values(const std::string& word) {
-  return word.ends_with(".py") || word.find("[@]") != word.npos || word.find("[*]") != word.npos || word == "$@" ||
+  return word.ends_with(".py") || word.find("[@]") != word.npos || word.find("[*]") != word.npos ||
+         is_arguments(word) ||
          (word.size() == 2 && word[0] == '-' && !std::isdigit(static_cast<unsigned char>(word[1])));
 }
 
@@ -109,7 +110,9 @@ std::optional<ShellWord> nodes_of(const Words& words, std::size_t begin) {
 }
 
 /// Options whose values are as many as one likes.
-bool takes_many(const std::string& option) { return option.find("data-path") != option.npos; }
+bool takes_many(const std::string& option) {
+  return option.find("data") != option.npos || option.find("blend") != option.npos || option == "rampup-batch-size";
+}
 
 /// Files whose text a script makes its own.
 std::vector<std::string> sourced(const Words& words) {
@@ -171,7 +174,7 @@ Settings options_of(const ShellScript& script) {
   if (!conditional.empty()) out.set(kUnderCondition, list_of(conditional));
   if (!unknown.items.empty()) out.set(kUnknown, unknown);
   std::optional<ShellWord> nodes = launches.empty() ? std::nullopt : nodes_of(words, launches.front().begin);
-  if (!nodes) nodes = script.nodes;
+  if (!nodes || !base::count_in(nodes->text)) nodes = script.nodes;
   if (!out.has("nnodes") && nodes && base::count_in(nodes->text)) out.set("nnodes", nodes->text, nodes->where);
   std::vector<std::string> notes, replaced;
   if (const auto files = sourced(words); !files.empty())

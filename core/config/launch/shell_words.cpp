@@ -167,7 +167,11 @@ class Lexer {
 
   void piece() {
     const char c = peek();
-    if (c == '\'' || c == '"') {
+    if (c == '"' && word_.letters.empty() && quotes_an_array()) {
+      next();
+      fields(variable());  // as many words as it has
+      next();
+    } else if (c == '\'' || c == '"') {
       quoted(c);
     } else if (c == '$' && peek(1) == '(' && peek(2) != '(') {
       word_.add(variable());  // one word, whatever stands in it
@@ -177,6 +181,18 @@ class Lexer {
       if (c == '\\' && pos_ + 1 < text_.letters.size()) next();
       keep();
     }
+  }
+
+  /// "${NAME[@]}" and nothing else.
+  bool quotes_an_array() const {
+    std::size_t at = 3;
+    if (peek(1) != '$' || peek(2) != '{') return false;
+    while (is_name_letter(peek(at))) ++at;
+    const std::string_view behind = "[@]}\"";
+    for (std::size_t i = 0; i < behind.size(); ++i) {
+      if (peek(at + i) != behind[i]) return false;
+    }
+    return true;
   }
 
   void quoted(char quote) {
@@ -352,8 +368,10 @@ class Lexer {
     const bool braced = peek() == '{';
     if (braced) {
       as_written += next();
-      while (more() && peek() != '}') as_written += next();
-      if (more()) as_written += next();
+      for (int open = 1; more() && open > 0;) {
+        open += peek() == '{' ? 1 : peek() == '}' ? -1 : 0;
+        as_written += next();
+      }
       name = as_written.substr(2, as_written.size() - 3);
       const auto end = std::find_if_not(name.begin(), name.end(), is_name_letter);
       std::string_view rest = std::string_view(name).substr(static_cast<std::size_t>(end - name.begin()));
@@ -375,14 +393,25 @@ class Lexer {
       otherwise = otherwise.substr(1, otherwise.size() - 2);
     const PlacedText* known = variables_.find(name);
     const std::string* given = known ? nullptr : variables_.given(name);
-    if (instead) {
-      if (!known && !given) return at_one(as_written, begin);
-      const bool there = !unset_if_empty || !(known ? known->letters : *given).empty();
-      return there ? at_one(otherwise, {begin.line, begin.column, known && known->conditional()}) : PlacedText();
+    const bool there = known || given;
+    const bool empty = there && (known ? known->letters : *given).empty();
+    if (instead && there) {
+      if (unset_if_empty && empty) return {};
+      return expanded(otherwise, {begin.line, begin.column, known && known->conditional()});
     }
-    if (known) return *known;
-    if (given && !(given->empty() && unset_if_empty)) return at_one(*given, begin);
-    return at_one(has_otherwise ? otherwise : as_written, begin);
+    if (there && !(unset_if_empty && empty && has_otherwise)) return known ? *known : at_one(*given, begin);
+    if (has_otherwise && !instead) return expanded(otherwise, begin);
+    if (!there && never_set_.contains(name)) return {};
+    return at_one(as_written, begin);
+  }
+
+  /// The text in place of a variable, as it stands between quotes.
+  PlacedText expanded(const std::string& text, Place at) {
+    if (text.find('$') == text.npos || text.find('"') != text.npos || nested_ >= kMostNested) return at_one(text, at);
+    const ShellScript read = Lexer(at_one('"' + text + '"', at), name_, variables_, nested_ + 1).script();
+    if (read.words.empty()) return {};
+    at.conditional |= read.words.front().conditional;
+    return at_one(read.words.front().text, at);
   }
 
   void begin_word(Place at) {
@@ -401,6 +430,7 @@ class Lexer {
     }
     const std::size_t equals = assignment();
     if (equals != std::string::npos && begins_command()) {
+      if (branches_.dead()) never_set_.insert(word_.letters.substr(0, word_.letters.find_first_of("+=")));
       if (!branches_.dead()) assign(equals);
     } else if (evaluates_) {
       evaluated_.add(word_);
@@ -588,6 +618,7 @@ class Lexer {
     std::optional<bool> status = {};  // of those that have ended
   } question_;
   std::set<std::string> arrays_;
+  std::set<std::string> never_set_;  // but in branches that are not taken
   int loops_ = 0;
   std::optional<ShellWord> blocking_;  // CUDA_LAUNCH_BLOCKING at the last option
   bool in_word_ = false;
@@ -643,13 +674,18 @@ ShellScript shell_script(std::string_view text, const std::string& name, GivenVa
   return out;
 }
 
+bool is_arguments(const std::string& word) {
+  return word == "$@" || word == "$*" || word.starts_with("${@") || word.starts_with("${*");
+}
+
 bool may_hold_words(const std::string& word, const ShellScript& script) {
-  if (word.empty() || (word[0] != '$' && word[0] != '`')) return false;
-  for (const char* arguments : {"$@", "$*", "${@", "${*"}) {
-    if (word.starts_with(arguments)) return false;
-  }
+  if (word.size() < 2 || (word[0] != '$' && word[0] != '`') || is_arguments(word)) return false;
+  const bool name = std::all_of(word.begin() + 1, word.end(), is_name_letter);
+  const bool whole = name || word[0] == '`' || (word[1] == '{' && word.find('}') == word.size() - 1) ||
+                     (word[1] == '(' && word.back() == ')') || word.find(":+") != word.npos;
   const std::size_t end = word.find('[');
-  return !(word.starts_with("${") && end != word.npos && script.arrays.contains(word.substr(2, end - 2)));
+  const bool all = end != word.npos && (word.substr(end) == "[@]}" || word.substr(end) == "[*]}");
+  return whole && !(all && script.arrays.contains(word.substr(2, end - 2)));
 }
 
 std::vector<ShellWord> shell_words(std::string_view text, const std::string& name, GivenVariables* given) {

@@ -29,6 +29,8 @@ struct ShellScript {
   std::optional<ShellWord> nodes;     // of the job, by "#SBATCH --nodes"
 };
 
+/// "$@", "${@:2}", "$*": what the script is given.
+bool is_arguments(const std::string& word);
 /// Whether the text does not tell what options a word of a launch holds: a variable, or what a command tells, but not
 /// the arguments of the script, nor an array that it fills.
 bool may_hold_words(const std::string& word, const ShellScript&);

@@ -317,6 +317,8 @@ TEST_F(ImportedJob, WhatMayHoldOptionsIsNotPassedOver) {
   EXPECT_TRUE(has(launch("declare -a MORE\n", "${MORE[@]} $* --sequence-parallel"), "strategy.sp=true\n"));
   // Behind a value, too, but where an option takes many.
   EXPECT_TRUE(has(launch("", "--save $DIR $MORE"), "options: '$MORE' is a variable that the text does not set"));
+  EXPECT_TRUE(has(launch("", "\"${MORE[@]}\"", {{"MORE", "--tensor-model-parallel-size 2"}}), "strategy.tp=2\n"));
+  EXPECT_TRUE(has(launch("", "--save x $DIR/y --sequence-parallel"), "strategy.sp=true\n"));  // no options
   EXPECT_TRUE(has(launch("", "--data-path 0.5 $A 0.5 $B --sequence-parallel"), "strategy.sp=true\n"));
   // Neither the program's own path nor what other programs are given.
   const std::string others = "python prepare.py $DATA\nif [ -f $DIR/a.py ]; then cp $DIR/a.py $DIR/b; fi\n";

@@ -205,7 +205,15 @@ TEST(ShellWords, WhatACommandTellsIsOneWordThatEndsWithItsParentheses) {
   }
 }
 
-TEST(ShellWords, AnEmptyTextInPlaceOfAVariableIsNoWord) { EXPECT_EQ(words("run ${A:-} ${B-} ${C:=} x"), "run x ;"); }
+TEST(ShellWords, AnEmptyTextInPlaceOfAVariableIsNoWord) {
+  EXPECT_EQ(words("run ${A:-} ${B-} ${C:=} x"), "run x ;");
+  EXPECT_EQ(words("A=${A:-}\nrun ${A:-4} ${A-5}"), "run 4 ;");
+  EXPECT_EQ(words("if false; then A=2; fi\nrun $A x"), "if false ; fi ; run x ;");  // the text says when
+}
+
+TEST(ShellWords, WhatStandsInPlaceOfAVariableHoldsOthers) {
+  EXPECT_EQ(words("B=2\nrun ${A:-${B:-3}} ${C:-${D:-4}} ${E:-\"$B/x\"} ${F:-$G}"), "run 2 4 2/x $G ;");
+}
 
 TEST(ShellWords, TextInPlaceOfAVariableThatHasAValue) {
   EXPECT_TRUE(words("A=1\nB=\nrun ${A:+--x} ${B:+--y} ${B+--z} ${C:+--w}").ends_with("run --x --z ${C:+--w} ;"));
