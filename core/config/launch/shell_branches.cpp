@@ -28,10 +28,21 @@ std::optional<bool> compared(const std::string& a, std::string_view by, const st
 
 bool is_known(const std::string& word) { return word.find_first_of("$`") == std::string::npos; }
 
+/// Of two truths, where what is known decides.
+std::optional<bool> both(std::optional<bool> a, std::optional<bool> b) {
+  if (a == false || b == false) return false;
+  return a && b ? std::optional(true) : std::nullopt;
+}
+
+std::optional<bool> either(std::optional<bool> a, std::optional<bool> b) {
+  if (a == true || b == true) return true;
+  return a && b ? std::optional(false) : std::nullopt;
+}
+
 /// What stands between brackets: questions of one to three words, "!", and "&&", "||", -a and -o between them.
-class Question {
+class Condition {
  public:
-  Question(std::vector<std::string> words, bool doubled) : words_(std::move(words)), doubled_(doubled) {}
+  Condition(std::vector<std::string> words, bool doubled) : words_(std::move(words)), doubled_(doubled) {}
 
   std::optional<bool> truth() {
     if (words_.empty()) return std::nullopt;
@@ -83,17 +94,12 @@ std::optional<bool> shell_condition(const std::vector<std::string>& words) {
   if (words.size() == 1 && (words[0] == "true" || words[0] == "false")) return words[0] == "true";
   const bool brackets = (words[0] == "[" && words.back() == "]") || (words[0] == "[[" && words.back() == "]]");
   if (!brackets && words[0] != "test") return std::nullopt;
-  return Question({words.begin() + 1, words.end() - (brackets ? 1 : 0)}, words[0] == "[[").truth();
+  return Condition({words.begin() + 1, words.end() - (brackets ? 1 : 0)}, words[0] == "[[").truth();
 }
 
-std::optional<bool> both(std::optional<bool> a, std::optional<bool> b) {
-  if (a == false || b == false) return false;
-  return a && b ? std::optional(true) : std::nullopt;
-}
-
-std::optional<bool> either(std::optional<bool> a, std::optional<bool> b) {
-  if (a == true || b == true) return true;
-  return a && b ? std::optional(false) : std::nullopt;
+void ShellQuestion::answer(std::optional<bool> truth, char join) {
+  status_ = join_ == '&' ? both(status_, truth) : join_ == '|' ? either(status_, truth) : truth;
+  join_ = join;
 }
 
 void ShellBranches::then(std::optional<bool> truth) {

@@ -13,9 +13,19 @@ namespace config::launch {
 /// that decides still has a "$", or another question is asked.
 std::optional<bool> shell_condition(const std::vector<std::string>& words);
 
-/// Of two questions, where what is known decides.
-std::optional<bool> both(std::optional<bool>, std::optional<bool>);
-std::optional<bool> either(std::optional<bool>, std::optional<bool>);
+/// What an if asks: commands that tell a truth, with "&&" and "||" between them.
+class ShellQuestion {
+ public:
+  /// Of the command that has ended; `join`: '&', '|' or ';' behind it.
+  void answer(std::optional<bool> truth, char join);
+  void lose() { simple_ = false; }  // something else stands there, too
+  std::optional<bool> truth() const { return simple_ ? status_ : std::nullopt; }
+
+ private:
+  bool simple_ = true;
+  char join_ = ';';  // in front of the next one
+  std::optional<bool> status_;
+};
 
 /// The branches that are open where a script is read.
 class ShellBranches {

@@ -11,6 +11,7 @@
 
 #include "core/config/launch/shell_arithmetic.h"
 #include "core/config/launch/shell_branches.h"
+#include "core/config/launch/shell_header.h"
 #include "core/config/launch/shell_text.h"
 #include "core/config/launch/shell_variables.h"
 
@@ -146,7 +147,8 @@ class Lexer {
       return;
     }
     if (c == '(' && peek() == '(' && !in_word_ && begins_command()) return statement();
-    list_.simple = question_.simple = false;
+    list_.simple = false;
+    question_.lose();
     if (c == '(' && peek() == ')' && in_word_ && !word_.letters.ends_with('$')) {
       next();  // the name of a function
       in_word_ = false;
@@ -304,7 +306,7 @@ class Lexer {
       open += c == '(' ? 1 : c == ')' ? -1 : 0;
       if (open > 0) inside += c;
     }
-    question_.simple = false;
+    question_.lose();
     if (inside.size() > 2) compute(inside.substr(1, inside.size() - 2), begin);
   }
 
@@ -484,13 +486,9 @@ class Lexer {
       if (!leads) words.push_back(word->doubtful ? "$" : word->text);
     }
     if (words.empty()) return;
-    std::optional<bool> truth = shell_condition(words);
-    if (truth && no) truth = !*truth;
-    const char before = std::exchange(question_.join, joins ? join : ';');
-    question_.status = before == '&'   ? both(question_.status, truth)
-                       : before == '|' ? either(question_.status, truth)
-                                       : truth;
-    if (!joins && join == '|') question_.simple = false;
+    const std::optional<bool> truth = shell_condition(words);
+    question_.answer(truth && no ? std::optional(!*truth) : truth, joins ? join : ';');
+    if (!joins && join == '|') question_.lose();
   }
   /// Within "[[" words like "&&" are its own.
   bool between_brackets() const {
@@ -523,7 +521,7 @@ class Lexer {
     if (word == "done") --loops_;
     if (word == "if") branches_.begin_if();
     if (word == "case") branches_.begin_case();
-    if (word == "then") branches_.then(question_.simple ? question_.status : std::nullopt);
+    if (word == "then") branches_.then(question_.truth());
     if (word == "elif") branches_.ask_again();
     if (word == "else") branches_.otherwise();
     if (word == "fi" || word == "esac") branches_.end();
@@ -612,11 +610,7 @@ class Lexer {
   bool assigns_ = false;    // the command gives variables a text without a question
   bool unsets_ = false;     // it is unset
   bool asks_ = false;       // between if, elif, while, until and then or do
-  struct Question {
-    bool simple = true;               // commands that tell a truth, and "&&" and "||" between them
-    char join = ';';                  // in front of the next one
-    std::optional<bool> status = {};  // of those that have ended
-  } question_;
+  ShellQuestion question_;
   std::set<std::string> arrays_;
   std::set<std::string> never_set_;  // but in branches that are not taken
   int loops_ = 0;
@@ -634,30 +628,6 @@ class Lexer {
   std::optional<ShellVariables> before_;  // this command gave them values
   std::vector<Word> out_;
 };
-
-/// A number behind "#SBATCH --nodes" or -N, whose lines the shell does not read.
-std::optional<ShellWord> nodes_of_header(std::string_view text, const std::string& name) {
-  std::optional<ShellWord> out;
-  int line = 0;
-  while (!text.empty()) {
-    std::string now(text.substr(0, text.find('\n')));
-    text.remove_prefix(std::min(text.size(), now.size() + 1));
-    std::replace(now.begin(), now.end(), '\t', ' ');
-    ++line;
-    if (!now.starts_with("#SBATCH")) continue;
-    for (const std::string_view option : {" --nodes", " -N"}) {
-      std::size_t at = now.find(option);
-      if (at == now.npos) continue;
-      at = now.find_first_not_of(" =", at + option.size());
-      const std::size_t end = at == now.npos ? at : now.find_first_not_of("0123456789", at);
-      if (at == now.npos || end == at || (end != now.npos && std::isspace(static_cast<unsigned char>(now[end])) == 0))
-        continue;
-      out = ShellWord{std::string(now.substr(at, end == now.npos ? end : end - at)),
-                      {name, line, static_cast<int>(at) + 1}};
-    }
-  }
-  return out;
-}
 
 }  // namespace
 
