@@ -273,12 +273,14 @@ void Block::forward_operators(bool windowed) {
   out_.compute(residual.work, "residual add", residual.launches);
 }
 
+BlockActivations Block::keeps_under(RecomputeKind kind) const {
+  return kept_activations(c_, kind, parts(), narrow(c_, out_.layer));
+}
+
 void Block::forward(RecomputeKind kind, bool windowed) {
   out_.phase = Phase::forward;
-  const BlockActivations keeps = kept_activations(c_, kind, parts(), narrow(c_, out_.layer));
-  const std::int64_t kept = keeps.total();
-  const std::int64_t whole =
-      kept_activations(c_, RecomputeKind::none, parts(), narrow(c_, out_.layer)).total() + keeps.unread;
+  const BlockActivations keeps = keeps_under(kind);
+  const std::int64_t kept = keeps.total(), whole = keeps_under(RecomputeKind::none).total() + keeps.unread;
   // While it runs, a block that is recomputed later holds what a whole one keeps; it is let go at its end.
   out_.take(Category::activations, kept);
   out_.take(Category::parameters, block_casts(c_, parts()));
@@ -352,10 +354,8 @@ std::int64_t held_of_frozen(const Context& c, RecomputeKind kind) {
 }
 
 void Block::backward(RecomputeKind kind, bool windowed) {
-  const BlockActivations keeps = kept_activations(c_, kind, parts(), narrow(c_, out_.layer));
-  const std::int64_t kept = keeps.total();
-  const std::int64_t whole =
-      kept_activations(c_, RecomputeKind::none, parts(), narrow(c_, out_.layer)).total() + keeps.unread;
+  const BlockActivations keeps = keeps_under(kind);
+  const std::int64_t kept = keeps.total(), whole = keeps_under(RecomputeKind::none).total() + keeps.unread;
   const std::int64_t held = held_of_frozen(c_, kind) / 2;  // the input, which stays, and its gradient, which comes
   out_.take(Category::activations, whole - kept + held);
   out_.take(Category::parameters, recast_in_block(c_, kind, parts()));

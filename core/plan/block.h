@@ -75,6 +75,7 @@ class Block {
   void lay_out(std::int64_t width, const char* what, int kernels);
   void attention_backward(bool windowed);
   void attention_core_forward(bool windowed);
+  BlockActivations keeps_under(spec::Recompute::Kind) const;
   void written_softmax(std::int64_t scores, bool backward);  // of scores that no fused kernel keeps to itself
   void attention_core_backward(bool windowed);
   void qkv_forward();

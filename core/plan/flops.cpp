@@ -135,23 +135,36 @@ double last_matmuls_spared(const spec::Job& job) {
   return out;
 }
 
+/// `visit`s each block that a stage holds, with its chunk and its place in it.
+void each_block(const Context& c, const auto& visit) {
+  for (const std::vector<Chunk>& stage : chunks_of(c)) {
+    for (const Chunk& chunk : stage) {
+      for (int i = 0; i < blocks_of(c, chunk); ++i) visit(chunk, i);
+    }
+  }
+}
+
+bool runs_whole_again(const Context& c, const Chunk& chunk, int block) {
+  return recompute_of(c, chunk.index_in_stage + block) == spec::Recompute::Kind::full;
+}
+
+/// Matrices of an expert that selective_ops multiplies again.
+double expert_matrices_again(const Context& c) {
+  return (c.model.gated_mlp ? 2.0 : 1.0) + (runs_down_again(c) ? 1.0 : 0.0);
+}
+
 /// Of one sequence: whole layers computed again, without their last matmul where nothing reads it. Of a schedule with
 /// two copies of the model each runs half of the sequences.
 double again_in_full(const spec::Job& job) {
   const Context c(job);
   double out = 0;
   int held = 0;
-  for (const std::vector<Chunk>& stage : chunks_of(c)) {
-    for (const Chunk& chunk : stage) {
-      const int blocks = blocks_of(c, chunk);
-      held += blocks;
-      for (int i = 0; i < blocks; ++i) {
-        if (recompute_of(c, chunk.index_in_stage + i) != spec::Recompute::Kind::full) continue;
-        const int layer = layer_of_block(c, chunk, i);
-        out += layer_flops(job, layer, parts_of_block(c, chunk, i)) - last_matmul_spared(c, layer);
-      }
-    }
-  }
+  each_block(c, [&](const Chunk& chunk, int i) {
+    ++held;
+    if (!runs_whole_again(c, chunk, i)) return;
+    const int layer = layer_of_block(c, chunk, i);
+    out += layer_flops(job, layer, parts_of_block(c, chunk, i)) - last_matmul_spared(c, layer);
+  });
   return out * static_cast<double>(c.model.layers + c.model.mtp * c.model.module_layers()) / held;
 }
 
@@ -167,8 +180,8 @@ double again_by_selective_ops(const spec::Job& job, double attention) {
     if (!experts || m.moe->shared_ffn > 0) counted.pop_back();
     for (const CountedMatmul& one : counted) weights += one.kept ? 0 : static_cast<double>(one.in * one.out);
     if (experts) {
-      const double matrices = (m.gated_mlp ? 2.0 : 1.0) + (runs_down_again(c) ? 1.0 : 0.0);
-      weights += h * m.moe->experts + matrices * static_cast<double>(m.expert_width() * m.moe->top_k * m.moe->ffn);
+      const double visited = static_cast<double>(m.expert_width() * m.moe->top_k * m.moe->ffn);
+      weights += h * m.moe->experts + expert_matrices_again(c) * visited;
     }
     return 2 * s * weights;
   };
@@ -275,18 +288,14 @@ double experts_again(const spec::Job& job) {
   if (recompute.kind == spec::Recompute::Kind::selective) return recompute.modules.moe ? 1 : 0;
   const Context c(job);
   if (recompute.kind == spec::Recompute::Kind::selective_ops) {
-    return ((job.model.gated_mlp ? 2.0 : 1.0) + (runs_down_again(c) ? 1.0 : 0.0)) / (job.model.gated_mlp ? 3 : 2);
+    return expert_matrices_again(c) / (job.model.gated_mlp ? 3 : 2);
   }
   double all = 0, again = 0;
-  for (const std::vector<Chunk>& stage : chunks_of(c)) {
-    for (const Chunk& chunk : stage) {
-      for (int i = 0; i < blocks_of(c, chunk); ++i) {
-        if (!parts_of_block(c, chunk, i).has_experts()) continue;
-        ++all;
-        again += recompute_of(c, chunk.index_in_stage + i) == spec::Recompute::Kind::full ? 1 : 0;
-      }
-    }
-  }
+  each_block(c, [&](const Chunk& chunk, int i) {
+    if (!parts_of_block(c, chunk, i).has_experts()) return;
+    ++all;
+    again += runs_whole_again(c, chunk, i) ? 1 : 0;
+  });
   return all > 0 ? again / all : 0;
 }
 

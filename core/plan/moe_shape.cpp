@@ -55,10 +55,14 @@ MoeShape::MoeShape(const Context& c) {
     const std::int64_t room = room_for(moe, *s.moe_capacity_factor, copies);
     capacity = room / moe.experts;
     copies = s.pads_experts() ? room : std::min(copies, room);
-    received = s.pads_experts() ? room : std::min(received, room);
-    if (!s.pads_experts() && !s.moe_routing.empty()) {
-      const double share = static_cast<double>(room) / static_cast<double>(tokens * moe.top_k);
-      received = scaled(tokens * moe.top_k, kept_choices(s, moe, share).fullest);
+    const std::int64_t chosen = tokens * moe.top_k;
+    if (s.pads_experts()) {
+      received = room;
+    } else if (s.moe_routing.empty()) {
+      received = std::min(received, room);
+    } else {
+      const double share = static_cast<double>(room) / static_cast<double>(chosen);
+      received = scaled(chosen, kept_choices(s, moe, share).fullest);
     }
   }
   counted_by_host = !s.pads_experts();

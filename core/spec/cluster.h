@@ -147,7 +147,7 @@ std::int64_t most_nodes(const Cluster&);
 /// is not worth it: then domains are filled.
 int placed_domain(const Cluster&);
 
-/// Both: the cluster as it will be run, where no Job is resolved (resolve tells the domain as an assumption).
+/// The cluster as it will be run, plugged in and placed, where no Job is resolved (resolve() tells the placing).
 void assemble(Cluster&);
 
 std::string gpus_text(const Cluster&);   // "64 GPUs", "1 GPU"

@@ -166,6 +166,10 @@ base::Fault Import::not_told(const std::string& option, const Value& value) cons
           value.where};
 }
 
+std::optional<std::int64_t> Import::given_count(const std::string& key) const {
+  return given.has(key) ? base::count_in(given.text(key)) : std::nullopt;
+}
+
 void Import::refuse(const std::string& option, std::string what, std::string mend) {
   const Value* value = options.take(option);
   base::Fault fault{option, std::move(what), std::move(mend), value ? value->where : base::Where{}};

@@ -34,6 +34,8 @@ struct Import {
   void refuse(const std::string& option, std::string what, std::string mend);
   /// Of a value with a variable or a command in it, which nothing tells.
   base::Fault not_told(const std::string& option, const Value&) const;
+  /// The count that the user gives at a key of the Job.
+  std::optional<std::int64_t> given_count(const std::string& key) const;
   /// A whole number; a fault and nothing otherwise. Counts as taken.
   std::optional<std::int64_t> number(const std::string& option);
 };

@@ -44,6 +44,7 @@ std::int64_t number_of(const Import& i, const std::string& key, const std::strin
   return std::max<std::int64_t>(1, base::count_in(text).value_or(1));
 }
 std::int64_t tensor_parallel(const Import& i) { return number_of(i, "strategy.tp", "tensor-model-parallel-size"); }
+std::int64_t pipeline_stages(const Import& i) { return number_of(i, "strategy.pp", "pipeline-model-parallel-size"); }
 
 constexpr std::int64_t kDivisor = 128;  // of rows on a tensor-parallel rank, Megatron's and its profile's
 
@@ -157,7 +158,7 @@ void read_split(Import& i, std::int64_t chunks, std::int64_t layers) {
 }
 
 void read_stages(Import& i) {
-  const std::int64_t pp = number_of(i, "strategy.pp", "pipeline-model-parallel-size");
+  const std::int64_t pp = pipeline_stages(i);
   const std::int64_t layers = i.number("num-layers").value_or(0);
   if (const Value* each = i.options.find("num-layers-per-virtual-pipeline-stage")) {
     const base::Where where = each->where;
@@ -195,8 +196,7 @@ void read_shards(Import& i) {
   const base::Where where = written->where;
   const auto copies = i.number("num-distributed-optimizer-instances");
   if (!copies) return;
-  const std::int64_t ranks =
-      i.gpus / (tensor_parallel(i) * number_of(i, "strategy.pp", "pipeline-model-parallel-size"));
+  const std::int64_t ranks = i.gpus / (tensor_parallel(i) * pipeline_stages(i));
   if (*copies < 1 || ranks < 1 || ranks % *copies != 0) {
     return i.refuse("num-distributed-optimizer-instances",
                     "does not divide the data-parallel ranks, or the GPUs are not known",
@@ -218,8 +218,8 @@ void read_batch(Import& i) {
   if (i.options.has("optimizer-cpu-offload") && !i.options.has("exp-avg-dtype"))
     i.options.erase("use-precision-aware-optimizer");
   // One microbatch of each replica, where nothing is said (megatron/training/arguments.py, validate_args).
-  const std::int64_t ranks = tensor_parallel(i) * number_of(i, "strategy.pp", "pipeline-model-parallel-size") *
-                             number_of(i, "strategy.cp", "context-parallel-size");
+  const std::int64_t ranks =
+      tensor_parallel(i) * pipeline_stages(i) * number_of(i, "strategy.cp", "context-parallel-size");
   const std::int64_t micro = number_of(i, "training.micro_batch", "micro-batch-size");
   const bool told = i.options.has("global-batch-size") || i.options.has("rampup-batch-size");
   if (!told && i.options.has("micro-batch-size") && i.gpus >= ranks)

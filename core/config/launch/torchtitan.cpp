@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <string>
 
-#include "core/base/number.h"
 #include "core/base/text.h"
 #include "core/config/launch/framework.h"
 #include "core/config/launch/same_shape.h"
@@ -161,7 +160,7 @@ struct Degrees {
 Degrees degrees_of(Import& i) {
   const auto read = [&](const char* name, std::int64_t otherwise, const char* key = "") {
     const std::int64_t written = i.number(kParallel + name).value_or(otherwise);
-    return i.given.has(key) ? base::count_in(i.given.text(key)).value_or(written) : written;
+    return i.given_count(key).value_or(written);
   };
   Degrees d{read("tensor_parallel_degree", 1, "strategy.tp"), read("context_parallel_degree", 1, "strategy.cp"),
             read("pipeline_parallel_degree", 1, "strategy.pp"), read("data_parallel_shard_degree", -1),
@@ -195,8 +194,7 @@ void read_replicas(Import& i, const Degrees& d) {
 
 void read_batch(Import& i, const Degrees& d) {
   const std::int64_t local = i.number("training.local_batch_size").value_or(8);
-  const auto given = i.given.has("strategy.dp") ? base::count_in(i.given.text("strategy.dp")) : std::nullopt;
-  const std::int64_t replicas = std::max<std::int64_t>(1, given.value_or(d.shard * d.replicate));
+  const std::int64_t replicas = std::max<std::int64_t>(1, i.given_count("strategy.dp").value_or(d.shard * d.replicate));
   const std::int64_t global = i.number("training.global_batch_size").value_or(-1);
   const std::int64_t step = local * replicas;
   i.keys.set("training.global_batch", std::to_string(global > 0 ? global : step));

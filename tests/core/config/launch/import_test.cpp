@@ -16,11 +16,11 @@ const char kGpt[] =
     "--swiglu --normalization RMSNorm --position-embedding-type rope --untie-embeddings-and-output-weights "
     "--disable-bias-linear "
     "--seq-length 4096 --global-batch-size 32 --micro-batch-size 1 --bf16 --attention-dropout 0 --hidden-dropout 0.0 ";
+const std::string kLlama = std::string(kGpt) + "--padded-vocab-size 128256 --max-position-embeddings 8192 ";
 const char kCluster[] = "{cluster: {node: dgx-h100, nodes: 2}}";
 
 TEST_F(ImportedJob, AShapeOfTheCatalogueGoesByItsName) {
-  const std::string out = read(
-      "megatron", "a.sh", std::string(kGpt) + "--padded-vocab-size 128256 --max-position-embeddings 8192", kCluster);
+  const std::string out = read("megatron", "a.sh", kLlama, kCluster);
   EXPECT_TRUE(has(out, "model=llama3-8b\n")) << out;
 }
 
@@ -86,11 +86,9 @@ TEST_F(ImportedJob, TheVocabularyIsPaddedAsMegatronPadsIt) {
 
 TEST_F(ImportedJob, LayersOfAVirtualStageBecomeChunks) {
   // 32 layers on 4 stages in chunks of 2: 4 chunks a stage.
-  const std::string out = read("megatron", "a.sh",
-                               std::string(kGpt) +
-                                   "--padded-vocab-size 128256 --max-position-embeddings 8192 "
-                                   "--pipeline-model-parallel-size 4 --num-layers-per-virtual-pipeline-stage 2",
-                               kCluster);
+  const std::string out =
+      read("megatron", "a.sh", kLlama + "--pipeline-model-parallel-size 4 --num-layers-per-virtual-pipeline-stage 2",
+           kCluster);
   EXPECT_TRUE(has(out, "strategy.schedule=interleaved\nstrategy.vpp=4\n")) << out;
 }
 
@@ -183,7 +181,7 @@ TEST_F(ImportedJob, WeightsInFp8AloneAreAFlagAndItsAbsenceAKey) {
 }
 
 TEST_F(ImportedJob, AProcessIsAGpu) {
-  const std::string text = std::string(kGpt) + "--padded-vocab-size 128256 --max-position-embeddings 8192";
+  const std::string text = kLlama;
   const std::string out =
       read("megatron", "a.sh", "torchrun --nproc-per-node 4 --nnodes 2 x.py " + text, "{cluster: {node: dgx-h100}}");
   EXPECT_TRUE(has(out, "cluster.node.base=dgx-h100\ncluster.node.gpus=4\n") && has(out, "cluster.nodes=2\n")) << out;
@@ -280,7 +278,7 @@ TEST_F(ImportedJob, WhatPreparesDataBesideATrainingIsPutAside) {
   const std::string out = read("megatron", "a.sh",
                                "python tools/preprocess_data.py --input x --workers 8\necho --made-up\n"
                                "wget --header=x y\ntorchrun pretrain_gpt.py " +
-                                   std::string(kGpt) + "--padded-vocab-size 128256 --max-position-embeddings 8192",
+                                   kLlama,
                                kCluster);
   EXPECT_TRUE(has(out, "model=llama3-8b\n")) << out;
   EXPECT_TRUE(has(out, "# tools/preprocess_data.py: another program, not read\n")) << out;
@@ -291,7 +289,7 @@ TEST_F(ImportedJob, OptionsThatABranchReplacesAreTold) {
       read("megatron", "a.sh",
            "R=\"--tensor-model-parallel-size 2\"\nif [ $X = 1 ]; then\n  R=--sequence-parallel\nfi\n"
            "torchrun pretrain_gpt.py $R " +
-               std::string(kGpt) + "--padded-vocab-size 128256 --max-position-embeddings 8192",
+               kLlama,
            kCluster);
   EXPECT_TRUE(has(out, "# options of R of line 3 (in place of line 1's): under a condition of the script")) << out;
 }
@@ -299,10 +297,8 @@ TEST_F(ImportedJob, OptionsThatABranchReplacesAreTold) {
 TEST_F(ImportedJob, WhatMayHoldOptionsIsNotPassedOver) {
   const auto launch = [&](const std::string& before, const std::string& words,
                           const std::map<std::string, std::string>& variables = {}) {
-    return read("megatron", "a.sh",
-                before + "torchrun pretrain_gpt.py " + words + " " + std::string(kGpt) +
-                    "--padded-vocab-size 128256 --max-position-embeddings 8192",
-                kCluster, {}, variables);
+    return read("megatron", "a.sh", before + "torchrun pretrain_gpt.py " + words + " " + kLlama, kCluster, {},
+                variables);
   };
   const std::string plain = launch("source ./cluster.env\n", "$MORE");
   EXPECT_TRUE(has(plain, "options: '$MORE' is a variable that the text does not set")) << plain;
@@ -322,19 +318,14 @@ TEST_F(ImportedJob, WhatMayHoldOptionsIsNotPassedOver) {
   EXPECT_TRUE(has(launch("", "--data-path 0.5 $A 0.5 $B --sequence-parallel"), "strategy.sp=true\n"));
   // Neither the program's own path nor what other programs are given.
   const std::string others = "python prepare.py $DATA\nif [ -f $DIR/a.py ]; then cp $DIR/a.py $DIR/b; fi\n";
-  EXPECT_TRUE(has(read("megatron", "a.sh",
-                       others + "torchrun ${ROOT}/pretrain_gpt.py --sequence-parallel " + std::string(kGpt) +
-                           "--padded-vocab-size 128256 --max-position-embeddings 8192",
-                       kCluster),
-                  "strategy.sp=true\n"));
+  EXPECT_TRUE(
+      has(read("megatron", "a.sh", others + "torchrun ${ROOT}/pretrain_gpt.py --sequence-parallel " + kLlama, kCluster),
+          "strategy.sp=true\n"));
 }
 
 TEST_F(ImportedJob, NodesAreThoseThatSlurmIsAskedFor) {
   const auto nodes = [&](const std::string& before, const std::string& launcher) {
-    return read("megatron", "a.sh",
-                before + launcher + " pretrain_gpt.py " + std::string(kGpt) +
-                    "--padded-vocab-size 128256 --max-position-embeddings 8192",
-                "{cluster: {node: dgx-h100}}");
+    return read("megatron", "a.sh", before + launcher + " pretrain_gpt.py " + kLlama, "{cluster: {node: dgx-h100}}");
   };
   EXPECT_TRUE(has(nodes("", "srun --nodes=4 python"), "cluster.nodes=4\n"));
   EXPECT_TRUE(has(nodes("", "srun -N 4 python"), "cluster.nodes=4\n"));
@@ -346,9 +337,7 @@ TEST_F(ImportedJob, NodesAreThoseThatSlurmIsAskedFor) {
 
 TEST_F(ImportedJob, WhatIsGivenGoesBeforeTheFileWhereAKeyFollowsFromIt) {
   const auto with = [&](const std::string& options, const std::string& given) {
-    return read("megatron", "a.sh",
-                std::string(kGpt) + "--padded-vocab-size 128256 --max-position-embeddings 8192 " + options,
-                "{cluster: {node: dgx-h100, nodes: 2}" + given + "}");
+    return read("megatron", "a.sh", kLlama + options, "{cluster: {node: dgx-h100, nodes: 2}" + given + "}");
   };
   // 16 GPUs over tp 2 are 8 replicas in two groups of four, over tp 4 two of two.
   const std::string groups =
@@ -362,20 +351,14 @@ TEST_F(ImportedJob, WhatIsGivenGoesBeforeTheFileWhereAKeyFollowsFromIt) {
 }
 
 TEST_F(ImportedJob, RotaryEmbeddingMayBeAskedForTwice) {
-  const std::string out = read("megatron", "a.sh",
-                               std::string(kGpt) +
-                                   "--padded-vocab-size 128256 --max-position-embeddings 8192 "
-                                   "--use-rotary-position-embeddings --position-embedding-type rope",
-                               kCluster);
+  const std::string out =
+      read("megatron", "a.sh", kLlama + "--use-rotary-position-embeddings --position-embedding-type rope", kCluster);
   EXPECT_TRUE(has(out, "model=llama3-8b\n")) << out;
 }
 
 TEST_F(ImportedJob, LaunchesThatBlockAreAKey) {
   const auto imported = [&](const std::string& before) {
-    return read("megatron", "a.sh",
-                before + "torchrun pretrain_gpt.py " + std::string(kGpt) +
-                    "--padded-vocab-size 128256 --max-position-embeddings 8192",
-                kCluster);
+    return read("megatron", "a.sh", before + "torchrun pretrain_gpt.py " + kLlama, kCluster);
   };
   const std::string key = "strategy.launch_blocking=true\n";
   EXPECT_TRUE(has(imported("export CUDA_LAUNCH_BLOCKING=1\n"), key));
@@ -385,9 +368,7 @@ TEST_F(ImportedJob, LaunchesThatBlockAreAKey) {
   EXPECT_FALSE(has(imported("CUDA_LAUNCH_BLOCKING=1 python prepare.py\n"), key));  // that program's alone
   EXPECT_FALSE(has(imported(""), key));
   const auto beside = [&](const std::string& options) {
-    return read("megatron", "a.sh",
-                "export CUDA_LAUNCH_BLOCKING=1\ntorchrun pretrain_gpt.py " + std::string(kGpt) +
-                    "--padded-vocab-size 128256 --max-position-embeddings 8192 " + options,
+    return read("megatron", "a.sh", "export CUDA_LAUNCH_BLOCKING=1\ntorchrun pretrain_gpt.py " + kLlama + options,
                 kCluster);
   };
   EXPECT_TRUE(has(beside("--cuda-graph-impl none"), key));  // as if it was not given
