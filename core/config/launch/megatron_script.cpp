@@ -6,11 +6,13 @@
 #include <cctype>
 #include <fstream>
 #include <iterator>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "core/base/number.h"
 #include "core/base/text.h"
+#include "core/config/launch/shell_header.h"
 #include "core/config/launch/shell_words.h"
 
 namespace config::launch {
@@ -94,19 +96,8 @@ void keep_one_launch(Words& words, std::vector<std::string>& others) {
 std::optional<ShellWord> nodes_of(const Words& words, std::size_t begin) {
   std::size_t first = begin;
   while (first > 0 && !words[first - 1].ends_command) --first;
-  std::optional<ShellWord> out;
-  bool srun = false;
-  for (std::size_t i = first; i < begin; ++i) {
-    const std::string& word = words[i].text;
-    srun |= word == "srun";
-    if (!srun) continue;
-    if (word == "-N" || word == "--nodes") out = words[i + 1];
-    for (const std::string_view joined : {"--nodes=", "-N"}) {
-      if (word.starts_with(joined) && word != joined)
-        out = ShellWord{word.substr(joined.size()), words[i].where, false, words[i].conditional};
-    }
-  }
-  return out;
+  while (first < begin && words[first].text != "srun") ++first;
+  return slurm_nodes(std::span(words).subspan(first, begin - first));
 }
 
 /// Options whose values are as many as one likes.
@@ -174,8 +165,8 @@ Settings options_of(const ShellScript& script) {
   if (!conditional.empty()) out.set(kUnderCondition, list_of(conditional));
   if (!unknown.items.empty()) out.set(kUnknown, unknown);
   std::optional<ShellWord> nodes = launches.empty() ? std::nullopt : nodes_of(words, launches.front().begin);
-  if (!nodes || !base::count_in(nodes->text)) nodes = script.nodes;
-  if (!out.has("nnodes") && nodes && base::count_in(nodes->text)) out.set("nnodes", nodes->text, nodes->where);
+  if (!nodes) nodes = script.nodes;
+  if (!out.has("nnodes") && nodes) out.set("nnodes", nodes->text, nodes->where);
   std::vector<std::string> notes, replaced;
   if (const auto files = sourced(words); !files.empty())
     notes.push_back(base::joined(files) + ": another file, not read");

@@ -1,31 +1,11 @@
-// core/config/launch/shell_branches.h -- which branch of an if a script takes, where what it asks is known from the
-// text. SPDX-License-Identifier: Apache-2.0
+// core/config/launch/shell_branches.h -- which branch of an if a script takes, where what it asks is known.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <optional>
-#include <string>
-#include <string_view>
 #include <vector>
 
 namespace config::launch {
-
-/// The truth of "[ 2 -lt 3 ]", "[[ a == b && ! -z x ]]", "test -z x" or "true", one word each; nothing where a word
-/// that decides still has a "$", or another question is asked.
-std::optional<bool> shell_condition(const std::vector<std::string>& words);
-
-/// What an if asks: commands that tell a truth, with "&&" and "||" between them.
-class ShellQuestion {
- public:
-  /// Of the command that has ended; `join`: '&', '|' or ';' behind it.
-  void answer(std::optional<bool> truth, char join);
-  void lose() { simple_ = false; }  // something else stands there, too
-  std::optional<bool> truth() const { return simple_ ? status_ : std::nullopt; }
-
- private:
-  bool simple_ = true;
-  char join_ = ';';  // in front of the next one
-  std::optional<bool> status_;
-};
 
 /// The branches that are open where a script is read.
 class ShellBranches {

@@ -2,29 +2,56 @@
 #include "core/config/launch/shell_header.h"
 
 #include <algorithm>
-#include <cctype>
+#include <vector>
+
+#include "core/base/number.h"
 
 namespace config::launch {
+namespace {
+
+std::vector<ShellWord> split(const std::string& line, const std::string& name, int number) {
+  constexpr std::string_view kBlanks = " \t\r";
+  std::vector<ShellWord> out;
+  for (std::size_t end = 0;;) {
+    const std::size_t begin = line.find_first_not_of(kBlanks, end);
+    if (begin == line.npos) return out;
+    end = std::min(line.find_first_of(kBlanks, begin), line.size());
+    out.push_back({line.substr(begin, end - begin), {name, number, static_cast<int>(begin) + 1}});
+  }
+}
+
+/// Without what stands in front of the value.
+ShellWord value_of(ShellWord word, std::size_t begin) {
+  word.text.erase(0, begin);
+  if (word.where.line > 0) word.where.column += static_cast<int>(begin);
+  return word;
+}
+
+}  // namespace
+
+std::optional<ShellWord> slurm_nodes(std::span<const ShellWord> options) {
+  std::optional<ShellWord> out;
+  const auto take = [&](ShellWord value) {
+    if (base::count_in(value.text)) out = std::move(value);
+  };
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    const std::string& word = options[i].text;
+    const bool apart = word == "-N" || word == "--nodes";
+    if (apart && i + 1 < options.size()) take(options[i + 1]);
+    for (const std::string_view joined : {"--nodes=", "-N"}) {
+      if (!apart && word.starts_with(joined)) take(value_of(options[i], joined.size()));
+    }
+  }
+  return out;
+}
 
 std::optional<ShellWord> nodes_of_header(std::string_view text, const std::string& name) {
   std::optional<ShellWord> out;
-  int line = 0;
-  while (!text.empty()) {
-    std::string now(text.substr(0, text.find('\n')));
+  for (int line = 1; !text.empty(); ++line) {
+    const std::string now(text.substr(0, text.find('\n')));
     text.remove_prefix(std::min(text.size(), now.size() + 1));
-    std::replace(now.begin(), now.end(), '\t', ' ');
-    ++line;
     if (!now.starts_with("#SBATCH")) continue;
-    for (const std::string_view option : {" --nodes", " -N"}) {
-      std::size_t at = now.find(option);
-      if (at == now.npos) continue;
-      at = now.find_first_not_of(" =", at + option.size());
-      const std::size_t end = at == now.npos ? at : now.find_first_not_of("0123456789", at);
-      if (at == now.npos || end == at || (end != now.npos && std::isspace(static_cast<unsigned char>(now[end])) == 0))
-        continue;
-      out = ShellWord{std::string(now.substr(at, end == now.npos ? end : end - at)),
-                      {name, line, static_cast<int>(at) + 1}};
-    }
+    if (std::optional<ShellWord> nodes = slurm_nodes(split(now, name, line))) out = std::move(nodes);
   }
   return out;
 }

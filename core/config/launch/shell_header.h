@@ -1,8 +1,9 @@
-// core/config/launch/shell_header.h -- what a batch script asks of Slurm in lines that the shell does not read.
+// core/config/launch/shell_header.h -- what a script asks of Slurm.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -10,7 +11,9 @@
 
 namespace config::launch {
 
-/// The number behind "#SBATCH --nodes" or -N; nothing where it is a range. `name` stands for the file in places.
+/// The value of the last "--nodes" or "-N" among options of srun or sbatch, where it is a number and no range.
+std::optional<ShellWord> slurm_nodes(std::span<const ShellWord> options);
+/// That of the lines which begin with "#SBATCH". `name` stands for the file in places.
 std::optional<ShellWord> nodes_of_header(std::string_view text, const std::string& name);
 
 }  // namespace config::launch

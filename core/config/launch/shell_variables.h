@@ -33,6 +33,14 @@ class ShellVariables {
   /// Of one that the script has not set: what the user says, or nullptr.
   const std::string* given(const std::string& name) const;
   void erase(const std::string& name) { values_.erase(name); }
+  /// It has a value that is not known here.
+  void lose(const std::string& name) {
+    values_.erase(name);
+    lost_.insert(name);
+  }
+  /// What only a branch or a command that is not run sets is empty, unless the user gives it a value.
+  void leave_empty(const std::string& name) { left_empty_.insert(name); }
+  bool left_empty(const std::string& name) const { return left_empty_.contains(name) && !lost_.contains(name); }
   /// NAME=value, and NAME+=value where it `adds`. `conditional`: in a branch that may be taken. What the value takes
   /// over from the variable itself is as sure as it was.
   void assign(const std::string& name, PlacedText value, bool adds, bool conditional, Place at);
@@ -41,6 +49,7 @@ class ShellVariables {
  private:
   GivenVariables* given_;
   std::map<std::string, PlacedText> values_;
+  std::set<std::string> left_empty_, lost_;
   std::vector<Replaced> replaced_;
 };
 

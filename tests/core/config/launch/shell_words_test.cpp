@@ -190,6 +190,20 @@ TEST(ShellWords, WhatAListMayAssignIsTold) {
   EXPECT_EQ(conditional("A=2\n[ 1 = 1 ] && A=4"), std::pair(std::string("4"), false));
 }
 
+TEST(ShellWords, OfAListWhatIsKnownDecides) {
+  EXPECT_EQ(words("! [ 1 -lt 2 ] && A=1\nrun A$A"), "! [ 1 -lt 2 ] ; run A ;");
+  // Whatever X is, its question or the assignment is true: what stands behind the second "||" is not run.
+  EXPECT_TRUE(words("B=0\n[ -z \"$X\" ] || A=1 || B=2\nrun $B").ends_with("run 0 ;"));
+  EXPECT_TRUE(words("if true; then [ 1 = 2 ] && A=1; fi\nrun A$A").ends_with("run A ;"));
+  // In each round of a loop it is another one, whichever list sets it, too.
+  EXPECT_TRUE(words("for A in 1 2; do x; done\n[ 1 = 2 ] && A=1\nrun $A").ends_with("run $A ;"));
+}
+
+TEST(ShellWords, BehindThenALetAndADeclarationAreWhatTheyAre) {
+  EXPECT_TRUE(words("A=1\nif true; then let A=A*4; fi\nrun $A").ends_with("run 4 ;"));
+  EXPECT_TRUE(config::launch::shell_script("if true; then declare -a X; fi", "run.sh").arrays.contains("X"));
+}
+
 TEST(ShellWords, ArithmeticThatSetsAVariableIsComputed) {
   EXPECT_TRUE(words("A=1\nlet A=A*4\n((A *= 2))\n((A++))\nrun $A").ends_with("run 9 ;"));
   EXPECT_TRUE(words("A=1\n((A = X + 1))\nrun $A").ends_with("run $((A = X + 1)) ;"));  // it is 1 no more
