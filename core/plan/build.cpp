@@ -127,8 +127,10 @@ StageBuilder::Written StageBuilder::next(const Slot& slot, Progress& so_far) con
   const bool overlapped = slot.pass == Pass::overlapped;
   const bool forwards = slot.pass == Pass::forward || overlapped;
   const bool returns = slot.pass != Pass::forward && slot.pass != Pass::weight_gradient;
-  const bool completes = slot.pass != Pass::forward && slot.pass != Pass::input_gradient;
   const int back = overlapped ? slot.other_chunk : slot.chunk;
+  const bool bare = chunks_[back].layers == 0;  // the gradients of an end alone are made with its inputs'
+  const bool completes =
+      slot.pass != Pass::forward && slot.pass != (bare ? Pass::weight_gradient : Pass::input_gradient);
   const int passes = static_cast<int>(c_.microbatches) / (c_.placement.two_copies() ? 2 : 1);  // of a chunk
   const bool first = forwards && so_far.forwarded[slot.chunk]++ == 0;
   const bool last_returns = returns && ++so_far.returned[back] == passes;

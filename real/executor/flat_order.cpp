@@ -136,6 +136,8 @@ std::vector<Parameter*> next_weights(Task& task, Axis axis) {
       append(weights_of(task.rank, chunk, axis), cursor.order);
     }
   }
+  const bool twice = task.rank.job.framework.each_optimizer_gathers && task.site.chunk < 0;
+  if (twice && cursor.next == cursor.order.size()) cursor = {.order = std::move(cursor.order)};
   // In bytes, for the Plan gathers all of a layer in fp8 that has weights in fp8 alone.
   const std::int64_t wide = task.c.element;
   const auto bytes_of = [&](const Parameter& p) {

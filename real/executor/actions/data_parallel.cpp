@@ -51,8 +51,6 @@ void all_reduce_carried(Task& task, const std::vector<Parameter*>& carried) {
   task.rank.summed = carried;
 }
 
-void all_reduce(Task& task) { all_reduce_carried(task, next_gradients(task, axis_of(task))); }
-
 /// As a reduce-scatter over so many ranks leaves them, each padded to its share.
 void add_shards(Task& task, const std::vector<Parameter*>& carried, int ranks, const Tensor& shards) {
   std::int64_t at = 0;
@@ -85,15 +83,9 @@ void take_reduced(Task& task, const std::vector<Parameter*>& carried, int ranks,
 
 /// What the owned range of each parameter gets, added to what earlier microbatches left there. Under HSDP the
 /// all-reduce behind it does that.
-void reduce_scatter(Task& task) {
+void take_shards(Task& task, const std::vector<Parameter*>& carried, const Tensor& mine) {
   const Axis axis = axis_of(task);
   const int ranks = task.rank.place.size(axis);
-  const std::vector<Parameter*> carried = next_gradients(task, axis);
-  const std::int64_t share = packed_share(carried, ranks);
-  const Tensor packed = task.backend.allocate(share * ranks, of_gradients(task));
-  const Tensor mine = task.backend.allocate(share, of_gradients(task));
-  pack(task.backend, carried, ranks, packed, [&](Parameter& p) { return gradient_of(task, p); });
-  task.backend.reduce_scatter(task.group(), packed, mine);
   if (replicated(task, axis) && summed_next(task)) {
     if (task.c.sums_replicas_last) take_reduced(task, carried, ranks, mine);
     task.rank.scattered.parameters = carried;
@@ -103,6 +95,38 @@ void reduce_scatter(Task& task) {
   }
   if (!task.c.scatters_gradients) return;
   for (Parameter* p : carried) p->gradient = {};  // made anew by the next microbatch
+}
+
+void reduce_scatter(Task& task) {
+  const Axis axis = axis_of(task);
+  const int ranks = task.rank.place.size(axis);
+  const std::vector<Parameter*> carried = next_gradients(task, axis);
+  const std::int64_t share = packed_share(carried, ranks);
+  const Tensor packed = task.backend.allocate(share * ranks, of_gradients(task));
+  const Tensor mine = task.backend.allocate(share, of_gradients(task));
+  pack(task.backend, carried, ranks, packed, [&](Parameter& p) { return gradient_of(task, p); });
+  task.backend.reduce_scatter(task.group(), packed, mine);
+  take_shards(task, carried, mine);
+}
+
+/// Each rank keeps its share, which under HSDP is summed over the groups behind it.
+void all_reduce(Task& task) {
+  const Axis axis = axis_of(task);
+  const std::vector<Parameter*> carried = next_gradients(task, axis);
+  if (!replicated(task, axis)) return all_reduce_carried(task, carried);
+  const int ranks = task.rank.place.size(axis);
+  const Tensor packed = task.backend.allocate(packed_share(carried, 1), of_gradients(task));
+  const Tensor mine = task.backend.allocate(packed_share(carried, ranks), of_gradients(task));
+  pack(task.backend, carried, 1, packed, [&](Parameter& p) { return gradient_of(task, p); });
+  task.backend.all_reduce(task.group(), Sum::add, packed);
+  task.backend.fill(mine, 0);
+  std::int64_t whole = 0, share = 0;
+  for (const Parameter* p : carried) {
+    task.backend.copy(packed.part(whole + p->owned.begin, p->owned.length), mine.part(share, p->owned.length));
+    whole += p->count();
+    share += p->share(ranks);
+  }
+  take_shards(task, carried, mine);
 }
 
 /// HSDP: the shards that reduce_scatter() brought, where they lie, over the groups; or, where a shard is the whole, the
@@ -177,6 +201,7 @@ void add_data_parallel_actions(Actions& actions) {
   actions["unit all-gather"] = gather_unit;
   actions["expert unit all-gather"] = gather_unit;
   actions["bucket scaling"] = scaled_by_the_loss;
+  actions["bucket layout"] = copied_while_packed;
   actions["bucket copy-in"] = copied_while_packed;
   actions["bucket copy-out"] = copied_while_packed;
   actions["unit copy-out"] = copied_while_packed;

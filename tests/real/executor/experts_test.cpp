@@ -31,6 +31,7 @@ void shared_beside(spec::Job& j) { j.strategy.overlap.shared_expert = true; }
 
 TEST(Experts, AreTheSameUnderEveryStrategy) {
   const auto beside = [](spec::Job& j) { j.strategy.overlap.expert = true; };
+  const auto gathers = [](spec::Job& j) { j.framework.each_optimizer_gathers = true; };
   const auto biases = [](spec::ExpertBiases way) { return [way](spec::Job& j) { j.framework.expert_biases = way; }; };
   expect_the_same({tiny::moe(4), plain(), tiny::router_bias(4)},
                   {{"ep 4", {.dp = 4}, experts(4, 1)},
@@ -39,6 +40,7 @@ TEST(Experts, AreTheSameUnderEveryStrategy) {
                    {"etp", {.dp = 2}, experts(1, 2)},
                    {"ep and etp over tp", {.tp = 2, .sp = true, .dp = 2}, experts(2, 2)},
                    {"zero 1", {.tp = 2, .sp = true, .dp = 2, .zero = 1}, experts(2, 1)},
+                   {"zero 1, each optimizer gathers all", {.dp = 4, .zero = 1}, both(experts(2, 1), gathers)},
                    {"zero 3", {.dp = 4, .zero = 3}, experts(2, 1)},
                    {"dualpipe", {.pp = 2, .dp = 2, .schedule = Schedule::dualpipe}, experts(2, 1)},
                    {"zb-v", {.pp = 2, .dp = 2, .schedule = Schedule::zb_v}, both(experts(2, 1), barrier)},

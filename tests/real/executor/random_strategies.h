@@ -81,6 +81,9 @@ class StrategyDraw {
     j.framework.keeps_gathered = coin();
     j.framework.bucketed_units = coin();
     j.framework.unit_copies = j.framework.bucket_copies = coin();  // of zero 3 and of zero 0
+    j.framework.all_reduces_shards = coin();
+    j.framework.sums_replicas_last = coin();
+    j.framework.each_optimizer_gathers = coin();
     j.framework.expands_kv = coin();
     j.framework.ring_gathers = coin();
     j.framework.gradient_bucket = j.framework.parameter_bucket = base::Bytes(of({0, 1000, 20000}));

@@ -152,6 +152,9 @@ TEST(Strategies, DataParallel) {
                    {"zero 1 all-reduced", {.dp = 4, .zero = 1}, all_reduced},
                    {"zero 2 all-reduced", {.dp = 4, .zero = 2}, all_reduced},
                    {"zero 2 all-reduced, tensor parallel", {.tp = 2, .sp = true, .dp = 2, .zero = 2}, all_reduced},
+                   {"zero 1 in groups, all-reduced", {.dp = 4, .zero = 1}, both(shard(2), all_reduced)},
+                   {"zero 2 in groups, all-reduced", {.dp = 4, .zero = 2}, both(shard(2), all_reduced)},
+                   {"and sums last", {.dp = 4, .zero = 2}, both(both(shard(2), all_reduced), last)},
                    {"zero 2", {.dp = 4, .zero = 2}},
                    {"zero 3", {.dp = 4, .zero = 3}},
                    {"zero 3 computed again", {.dp = 2, .zero = 3}, recompute(Kind::full)},
@@ -230,6 +233,24 @@ TEST(Strategies, PipelineSchedules) {
                    {"zb-v", {.pp = 2, .schedule = Schedule::zb_v}, barrier},
                    {"dualpipe", {.pp = 2, .schedule = Schedule::dualpipe}},
                    {"dualpipe", {.pp = 4, .schedule = Schedule::dualpipe}}});
+}
+
+/// An end of the model that has a stage for itself: its gradients are made with those of its inputs, whatever the
+/// schedule puts off, and are reduced like all others.
+TEST(Strategies, StagesOfAnEndAlone) {
+  const auto layers = [](std::vector<int> of_stages) {
+    return [of_stages](spec::Job& j) {
+      barrier(j);
+      j.strategy.stage_layers = of_stages;
+    };
+  };
+  std::vector<Case> cases{{"dualpipe", {.pp = 2, .dp = 2, .schedule = Schedule::dualpipe}, layers({0, 4})},
+                          {"zb-v", {.pp = 2, .dp = 2, .schedule = Schedule::zb_v}, layers({1, 2, 1, 0})}};
+  for (const int zero : {0, 1, 2, 3}) {
+    cases.push_back({"zb-h1", {.pp = 2, .dp = 2, .zero = zero, .schedule = Schedule::zb_h1}, layers({4, 0})});
+    cases.push_back({"zb-h2", {.pp = 2, .dp = 2, .zero = zero, .schedule = Schedule::zb_h2}, layers({0, 4})});
+  }
+  expect_the_same({tiny::llama(4), tiny::gpt(4)}, cases);
 }
 
 TEST(Strategies, PipelinesWithTheRest) {
