@@ -26,6 +26,8 @@ void read_reductions(MapReader& map, spec::Framework& framework) {
   map.read("bucket_ranks", framework.bucket_ranks, 0, 1'000'000);
   map.read("whole_later_chunks", framework.whole_later_chunks);
   map.read("synchronizes_each_reduce", framework.synchronizes_each_reduce);
+  map.read("reads_each_loss", framework.reads_each_loss);
+  map.read("awaits_units", framework.awaits_units);
   map.read("scatter_gather_pipeline", framework.scatter_gather_pipeline);
   map.read("fp16_gradients", framework.fp16_gradients);
   map.read("sharded_gradients_in_16_bits", framework.sharded_gradients_in_16_bits);
@@ -37,6 +39,7 @@ void read_reductions(MapReader& map, spec::Framework& framework) {
   map.read("unit_copies", framework.unit_copies);
   map.read("bucket_copies", framework.bucket_copies);
   map.read("scales_gradients", framework.scales_gradients);
+  map.read("bucket_passes", framework.bucket_passes, 0, 100);
   map.read("bucketed_units", framework.bucketed_units);
   map.read("zero3_overlaps", framework.zero3_overlaps);
   map.read("accumulates_whole", framework.accumulates_whole);
@@ -72,6 +75,7 @@ void read_optimizer(MapReader& map, spec::Framework& framework) {
   map.read("optimizer_passes", framework.optimizer_passes, 1.0, 100.0);
   map.read("optimizer_workspace", framework.optimizer_workspace, 0, 64);
   map.read("flat_workspace", framework.flat_workspace);
+  map.read("fp64_norm", framework.fp64_norm);
   map.read("cpu_optimizer", framework.cpu_optimizer, 0.001, 1.0);
   map.read("optimizer_tile", framework.optimizer_tile);
 }
@@ -104,6 +108,7 @@ void read_model_code(MapReader& map, spec::Framework& framework) {
   map.read("compiles_experts", framework.compiles_experts);
   map.read("compiles_unsharded_loss", framework.compiles_unsharded_loss);
   map.read("scales_fused_rope", framework.scales_fused_rope);
+  map.read("moves_logits", framework.moves_logits);
   map.read("separate_loss", framework.separate_loss);
   map.read("expands_kv", framework.expands_kv);
   map.read("complex_rope", framework.complex_rope);

@@ -84,6 +84,10 @@ void GradientBuckets::reduce(Axis axis, std::int64_t parameters) {
   if (c_.job.framework.scales_gradients && !c_.scatters_gradients) {
     out_.compute(MemoryBound{MemoryBound::Kind::elementwise, bytes, bytes, 1}, "bucket scaling", 1);
   }
+  if (const int passes = c_.job.framework.bucket_passes; passes > 0 && c_.strategy.zero >= 1) {
+    const std::int64_t moved = bytes * (passes + (c_.scatters_gradients ? 0 : 1));
+    out_.compute(MemoryBound{MemoryBound::Kind::copy, moved, moved, 1}, "bucket layout", passes + 1);
+  }
   if (c_.fully_sharded) {  // a group's collectives share a communicator and follow one another as they are issued
     out_.communicate(work, name, Stream::dp, channel, {Stream::compute, Stream::gather});
   } else {

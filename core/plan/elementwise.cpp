@@ -339,13 +339,18 @@ Chain loss_forward(const Context& c) {
   const double e = static_cast<double>(c.element);
   const std::int64_t logits = c.tokens * c.vocab;
   if (c.fused_loss) return chain(Kind::loss, logits, e, c.job.framework.keeps_logits ? 0 : e, 1);
-  return chain(Kind::elementwise, logits, 4 + 4 + 4 + 4, 4 + 4 + 4, 6);  // subtract, exponential, sum, divide, pick
+  const int moved = c.job.framework.moves_logits ? 4 : 0;  // first, a copy
+  return chain(Kind::elementwise, logits, moved + 4 + 4 + 4 + 4, moved + 4 + 4 + 4,
+               moved > 0 ? 7 : 6);  // subtract, exponential, sum, divide, pick
 }
 
 Chain loss_backward(const Context& c) {
   const double e = static_cast<double>(c.element);
   const std::int64_t logits = c.tokens * c.vocab;
   if (c.fused_loss) return chain(Kind::loss, logits, e, e, 1);
+  if (c.job.framework.moves_logits) {  // their gradient to its place among zeros
+    return chain(Kind::elementwise, logits, 4 + 4 + 4, 4 + 4 + 4 + e, 6);
+  }
   return chain(Kind::elementwise, logits, 4 + 4, 4 + e, 4);  // scale by the gradient; back to storage
 }
 

@@ -183,7 +183,8 @@ Passes::Backward Passes::backward(int index, BackwardKind kind, Weights when) {
   const bool defers = split && chunk.layers > 0;  // an embedding or a head alone has no input gradient to go first
   if (defers) out.defer_weights(&weights);
   SegmentBuilder& last = defers ? weights : out;  // where gradients are complete
-  if (when == Weights::late) out.delay_weights(&weights);
+  const bool late = when == Weights::late && chunk.layers > 0;  // likewise
+  if (late) out.delay_weights(&weights);
   edges_.finish_sends(out);
   weights.adds_gradients = out.adds_gradients = kind.adds;
   BackwardOffload activations(c_, out, chunk);
@@ -211,13 +212,25 @@ Passes::Backward Passes::backward(int index, BackwardKind kind, Weights when) {
   }
   if (neighbours(stage_, c_.placement.before(stage_, index))) edges_.send(out, index, true);
   out.run_weights();
-  if (chunk.layers > 0 && when == Weights::late) {
+  if (late) {
     out.layer = static_cast<std::int16_t>(chunk.first_layer);
     units.complete(0);
   }
   if (buckets) buckets->flush();
   units.finish();
+  if (chunk.first) await_microbatch(last);
   return {out.finish(), weights.finish()};
+}
+
+/// Frameworks whose host goes on when the device is done with a microbatch.
+void Passes::await_microbatch(SegmentBuilder& out) const {
+  const spec::Framework& framework = c_.job.framework;
+  if (framework.reads_each_loss) {
+    out.compute(HostSync{}, "loss read by the host", 0);
+  } else if (framework.awaits_units && c_.fully_sharded) {
+    out.join(Stream::dp);
+    out.compute(HostSync{}, "reductions awaited by the host", 0);
+  }
 }
 
 Segment Passes::infer(bool takes_tokens, bool sends_tokens) {

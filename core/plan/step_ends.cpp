@@ -106,17 +106,37 @@ void reduce_copied_heads(const Context& c, SegmentBuilder& out, const std::vecto
   summed_to_host(c, out, copied);
 }
 
+/// Whether a rank updates its share as one tensor of fp32 gradients, which those become first.
+bool updates_flat(const Context& c) { return c.job.framework.flat_workspace && c.strategy.zero >= 1; }
+
+/// Bytes of a gradient where it is clipped and the optimizer reads it.
+std::int64_t updating_gradient_element(const Context& c) {
+  return updates_flat(c) ? std::max<std::int64_t>(4, c.gradient_element) : owned_gradient_element(c);
+}
+
+/// Laid out in their own dtype first, then cast.
+void flatten_gradients(const Context& c, SegmentBuilder& out, std::int64_t owned) {
+  if (!updates_flat(c)) return;
+  const std::int64_t own = owned_gradient_element(c), flat = updating_gradient_element(c);
+  const std::int64_t laid_out = owned * own, cast = own == flat ? 0 : owned;
+  out.compute(MemoryBound{Kind::copy, laid_out + cast * own, laid_out + cast * flat, 1}, "flatten gradients",
+              own == flat ? 1 : 2);
+}
+
 void clip_gradients(const Context& c, SegmentBuilder& out, std::int64_t owned) {
   const std::int64_t bytes = owned * owned_gradient_element(c);
+  const std::int64_t wide = c.job.framework.fp64_norm && c.strategy.zero >= 1 ? 8 * owned : 0;
   const int launches = c.job.framework.fused_optimizer ? 2 : 2 * 12;
   if (c.storage == spec::Dtype::fp16) {  // gradients lose their loss scale and are searched for overflow
     out.compute(MemoryBound{Kind::optimizer, bytes, bytes, 1}, "unscale and check gradients", launches / 2);
     reduce_scalar(c, out, "overflow all-reduce");
   }
-  out.compute(MemoryBound{Kind::reduce, bytes, 0, 2}, "gradient norm", launches);
+  out.compute(MemoryBound{Kind::reduce, bytes + wide, wide, 2}, "gradient norm", launches);
   reduce_scalar(c, out, "gradient norm all-reduce");
   if (c.barrier) out.compute(HostSync{}, "gradient norm read by the host", 0);
-  out.compute(MemoryBound{Kind::optimizer, bytes, bytes, 1}, "clip gradients", launches / 2);
+  flatten_gradients(c, out, owned);
+  const std::int64_t clipped = owned * updating_gradient_element(c);
+  out.compute(MemoryBound{Kind::optimizer, clipped, clipped, 1}, "clip gradients", launches / 2);
 }
 
 /// Bytes a parameter. One flat tensor is of gradients; else it is the square root of every second moment, in their
@@ -150,8 +170,9 @@ int update_launches(const Context& c) { return c.job.framework.fused_optimizer ?
 void update_parameters(const Context& c, SegmentBuilder& out, std::int64_t owned) {
   const std::int64_t state = optimizer_bytes(c);
   const bool master = c.job.training.keeps_master();
-  const std::int64_t weight = master ? 0 : c.element;  // updated in place where there is no master copy
-  const std::int64_t read = owned * (owned_gradient_element(c) + state + weight) + optimizer_scales(c, owned);
+  // Updated in place where there is no master copy; what is one tensor is cast from that by a kernel of its own.
+  const std::int64_t weight = !master ? c.element : updates_flat(c) ? 4 : 0;
+  const std::int64_t read = owned * (updating_gradient_element(c) + state + weight) + optimizer_scales(c, owned);
   const std::int64_t written = owned * (state + weight_beside_state(c)) + optimizer_scales(c, owned);
   const std::int64_t workspace = take_workspace(c, out, owned);
   const bool adamw = c.job.training.optimizer == spec::Optimizer::adamw;

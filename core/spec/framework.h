@@ -36,6 +36,8 @@ struct Framework {
   int bucket_ranks = 0;  // with more data-parallel ranks than this, buckets grow as they do; 0: they never grow
   bool whole_later_chunks = false;        // only the first chunk of the first stage has buckets, the others one for all
   bool synchronizes_each_reduce = false;  // waits for the device after each gradient bucket
+  bool reads_each_loss = false;           // the host reads every microbatch's loss when its backward has ended
+  bool awaits_units = false;              // zero 3: or waits for its reductions then
   bool scatter_gather_pipeline =
       false;                    // without sp, a tensor-parallel rank sends 1/tp of the activations (SC'21, 4.1)
   bool fp16_gradients = false;  // under fp16, gradients are kept and reduced in fp16 where the job does not say
@@ -53,6 +55,8 @@ struct Framework {
   bool scales_gradients = false;  // zero 0 and 1: a bucket is divided by the ranks in front of its reduction; resolve()
                                   // clears it where recipes of fp8 GPUs average in the collective
   bool bucket_copies = false;     // zero 0: gradients are copied into buckets, which stay, and back (PyTorch's DDP)
+  int bucket_passes = 0;          // zero 1 to 3: times a bucket is read and written in front of its reduction, to divide
+                                  // it and lay it out; under zero 1 once more, since gradients are in no bucket before
   bool bucketed_units = false;    // zero 3: gradients leave in buckets of gradient_bucket, not unit by unit
   bool zero3_overlaps = false;    // zero 3 reduces and gathers beside compute, whatever `overlap` says
   base::Seconds compiled_launch;  // as `launch`, from graph-compiled code
@@ -126,9 +130,12 @@ struct Framework {
   bool keeps_pipeline_units = false;  // with pp Fsdp's sync_each_microbatch (zero 2, 3) and reshard (3) are off
   bool stream_pools = false;          // gathers are allocated on a stream of their own, whose memory others cannot use
   bool records_streams = false;       // what a collective reads or writes is freed when the device has passed it
-  bool flat_workspace = false;        // optimizer_workspace is one tensor, not one a parameter
+  bool flat_workspace = false;        // that is one tensor, of fp32 gradients that the optimizer of zero 1 to 3 reads
+  bool fp64_norm = false;             // zero 1 to 3: the norm of a gradient is that of its copy in fp64
   bool keeps_logits = false;          // a fused loss writes nothing in forward; otherwise what its gradient begins with
   bool adds_embedding_rows = false;   // an embedding's gradient goes to the sums of its rows; otherwise it is dense
+  bool moves_logits = false;  // an unfused loss is of logits without the last token's, in a tensor of their own;
+                              // resolve() clears it where labels are moved instead
   bool shifted_logits = false;        // an unfused loss subtracts their maximum into a tensor of its own
   bool channels_first_tf32 = false;  // images in tf32 are turned around each convolution; 16-bit ones lie channels last
   UlyssesHeads ulysses_heads = UlyssesHeads::refused;

@@ -170,10 +170,13 @@ void add_step_actions(Actions& actions) {
   };
   actions["gradient norm"] = gradient_norm;
   actions["gradient norm all-reduce"] = reduce_norm;
+  actions["flatten gradients"] = nothing;  // each has a tensor of its own here
   actions["clip gradients"] = clip_gradients;
   actions["optimizer"] = optimizer;
   actions["gradient norm read by the host"] = host_waits;
   actions["exchange awaited by the host"] = host_waits;
+  actions["loss read by the host"] = host_waits;
+  actions["reductions awaited by the host"] = host_waits;
   actions["events awaited"] = nothing;
 }
 
