@@ -96,6 +96,7 @@ void read_model_code(MapReader& map, spec::Framework& framework) {
   map.read("rescales_rows", framework.rescales_rows);
   map.read("rows_by_index", framework.rows_by_index);
   map.read("weighs_in_fp32", framework.weighs_in_fp32);
+  map.read("counts_behind_rows", framework.counts_behind_rows);
   map.read("exchange_launches", framework.exchange_launches, 0, 1000);
   map.read("grouped_mm", framework.grouped_mm);
   map.read("scales_scores", framework.scales_scores);
@@ -117,6 +118,7 @@ void read_model_code(MapReader& map, spec::Framework& framework) {
   map.read("shards_by_dtensor", framework.shards_by_dtensor);
   map.read("compiles_loss_of_2025", framework.compiles_loss_of_2025);
   map.read("separate_linears", framework.separate_linears);
+  map.read("separate_experts", framework.separate_experts);
   map.read("turned_heads", framework.turned_heads);
   map.read("strided_eager", framework.strided_eager);
   map.read("attention_copies", framework.attention_copies);

@@ -48,8 +48,10 @@ double strided_rope(const Context& c) {
   return f.strided_eager || (f.turned_heads && f.separate_linears) ? 1.75 : 1;
 }
 
-/// Whether the halves come of two matmuls; those of experts, which have a width of their own, come of one.
-bool halves_apart(const Context& c, std::int64_t width) { return c.job.framework.separate_linears && width == 0; }
+/// Whether the halves come of two matmuls; experts have a width of their own.
+bool halves_apart(const Context& c, std::int64_t width) {
+  return width == 0 ? c.job.framework.separate_linears : separates_experts(c);
+}
 
 /// The same of the halves of one result, whose rows lie apart: on an H100 21 bytes a number of the product forward, 41
 /// backward, where 10 and 26 are moved (tests/torch/probe.py; 19 and 38 in Liger-Kernel's data).
@@ -61,6 +63,10 @@ Halves strided_halves(const Context& c, std::int64_t width) {
 }
 
 }  // namespace
+
+bool separates_experts(const Context& c) {
+  return c.job.framework.separate_experts && c.model.gated_mlp && !c.model.bias && !c.strategy.lora;
+}
 
 Chain chain(Kind kind, std::int64_t elements, double read, double written, int kernels) {
   Chain out;

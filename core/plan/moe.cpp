@@ -44,6 +44,7 @@ Linear expert_up(const Context& c, const MoeShape& shape) {
           .bias = c.model.bias,
           .rows = shape.rows_per_expert,
           .experts = shape.experts,
+          .halves = separates_experts(c) ? 2 : 1,
           .axis = Axis::etp};
 }
 Linear expert_down(const Context& c, const MoeShape& shape) {
@@ -121,7 +122,21 @@ void MoeLayer::router_forward(bool again) {
   const int kernels = c_.job.framework.router_kernels;
   const int launches = std::max(kernels, c_.job.framework.router_launches);
   out_.compute(router_chain(scores, kernels), "router top-k", launches);
-  if (shape_.counted_by_host && !again) out_.compute(HostSync{}, "tokens by expert read by the host", 0);
+  if (!c_.job.framework.counts_behind_rows && !again) read_counts();
+}
+
+void MoeLayer::read_counts() {
+  if (shape_.counted_by_host) out_.compute(HostSync{}, "tokens by expert read by the host", 0);
+}
+
+/// What each rank will receive is known to the host when the ranks have told each other (torchtitan's _token_dispatch).
+void MoeLayer::exchange_counts() {
+  if (!c_.job.framework.counts_behind_rows || !shape_.counted_by_host) return;
+  const std::int16_t channel = out_.pool().channel({Channel::Kind::group, Axis::ep});
+  const Collective counts{CollectiveKind::all_to_all, 4 * std::int64_t{c_.model.moe->experts}, c_.group(Axis::ep)};
+  out_.communicate(counts, "counts of tokens", Stream::ep, channel, {Stream::compute});
+  out_.join(Stream::ep);
+  read_counts();
 }
 
 void MoeLayer::router_backward() {
@@ -239,6 +254,7 @@ void MoeLayer::forward() {
   if (latent()) linear_.full_forward(latent_down(c_, shape_));
   out_.take(Category::workspace, buffers);
   if (copies_first()) rows_.permute_copies();
+  exchange_counts();
   send_to_experts("expert dispatch", shape_.dispatch_element);
   if (c_.overlap_shared_expert) shared_forward();
   if (parallel) out_.join(Stream::ep);

@@ -67,6 +67,8 @@ class MoeLayer {
   void send_to_experts(std::string_view name, std::int64_t element);
   void send_back(std::string_view name, std::int64_t element);
   void exchange(CollectiveKind, Axis, Stream, std::int64_t rows, std::int64_t element, std::string_view name);
+  void read_counts();
+  void exchange_counts();
   void exchange_over_etp(CollectiveKind, std::string_view name);
   bool fuses() const;  // activation and casts are part of the experts' matmuls
   Linear up() const;

@@ -65,7 +65,8 @@ MoeShape::MoeShape(const Context& c) {
       received = scaled(chosen, kept_choices(s, moe, share).fullest);
     }
   }
-  counted_by_host = !s.pads_experts();
+  // Grouped matmuls take counts on the device; exchanges need them on the host.
+  counted_by_host = !s.pads_experts() && !(c.job.framework.counts_behind_rows && s.ep == 1);
   rows = received * s.etp;
   experts = s.pads_experts() ? moe.experts / s.ep : chosen_experts(moe, s, tokens * s.ep * s.etp);
   rows_per_expert = (rows + experts - 1) / experts;

@@ -191,10 +191,12 @@ void TensorParallel::rescale(SegmentBuilder& out, const Linear& linear, std::int
 void TensorParallel::input_gradient(const Linear& linear) {
   if (linear.rows > 0) {
     const spec::Dtype dtype = linear.wide ? c_.operand : matmul_dtype(c_, out_.layer);
-    out_.compute(Matmul{linear.rows, linear.in, linear.out, linear.experts, dtype, c_.storage, false,
-                        linear.experts > 1, promotes(dtype), Matmul::Pass::input_gradient},
-                 called(linear, "input gradient"));
-    return;  // kernels for experts scale rows and columns themselves
+    out_.compute(Matmul{linear.rows, linear.in, linear.out / linear.halves, linear.experts * linear.halves, dtype,
+                        c_.storage, false, linear.experts > 1, promotes(dtype), Matmul::Pass::input_gradient},
+                 called(linear, "input gradient"), linear.halves);
+    if (linear.halves == 1) return;  // kernels for experts scale rows and columns themselves
+    const Chain sum = gradient_sum(c_, linear.rows * linear.experts * linear.in, linear.halves);
+    return out_.compute(sum.work, called(linear, "input gradients added"), sum.launches);
   }
   if (linear.parts[0] == 0) {
     matmul(c_.tokens, linear.in, linear.out, called(linear, "input gradient"), true);
@@ -219,9 +221,9 @@ void TensorParallel::weight_gradient(const Linear& linear) {
   const spec::Dtype dtype = linear.wide ? c_.operand : matmul_dtype(c_, out_.layer);
   const auto product = [&](std::int64_t width) {
     if (width == 0) return;
-    out.compute(Matmul{linear.in, width, rows, linear.experts, dtype, result, fused, linear.experts > 1,
-                       promotes(dtype), Matmul::Pass::weight_gradient},
-                called(linear, "weight gradient"));
+    out.compute(Matmul{linear.in, width / linear.halves, rows, linear.experts * linear.halves, dtype, result, fused,
+                       linear.experts > 1, promotes(dtype), Matmul::Pass::weight_gradient},
+                called(linear, "weight gradient"), linear.halves);
   };
   if (linear.parts[0] == 0) {
     product(linear.out);
@@ -255,9 +257,9 @@ void TensorParallel::full_forward(const Linear& linear, Side side) {
     if (!linear.takes_narrow) casts.input(linear.rows * linear.experts * linear.in, false, false);
     // Serving engines have one kernel for all experts (vLLM's fused_moe, 2024): batched, without a time for each.
     const spec::Dtype dtype = linear.wide ? c_.operand : matmul_dtype(c_, out_.layer);
-    out_.compute(Matmul{linear.rows, linear.out, linear.in, linear.experts, dtype, c_.storage, false,
-                        linear.experts > 1 && !c_.serves},
-                 linear.name);
+    out_.compute(Matmul{linear.rows, linear.out / linear.halves, linear.in, linear.experts * linear.halves, dtype,
+                        c_.storage, false, linear.experts > 1 && !c_.serves},
+                 linear.name, linear.halves);
   }
   adapter_forward(c_, out_, linear, side);
 }

@@ -22,6 +22,7 @@ struct Linear {
   bool bias = false;
   std::int64_t rows = 0;     // tokens; 0: those of a microbatch
   std::int64_t experts = 1;  // equal layers side by side, each on `rows` tokens of its own (a grouped matmul)
+  int halves = 1;            // of `out`, by so many grouped matmuls
   std::array<std::int64_t, 3> parts{};  // `out` of the matmuls that it really is; none: one
   Axis axis = Axis::tp;                 // whose ranks hold a part of it each, unless every rank holds it whole
   bool wide = false;                    // in 16 bits, whatever its layer is in: a router

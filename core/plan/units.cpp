@@ -6,6 +6,7 @@
 
 #include "core/plan/offload.h"
 #include "core/plan/shares.h"
+#include "core/plan/states.h"
 
 namespace plan {
 namespace {
@@ -20,6 +21,15 @@ int slot_of(int unit) { return unit % (kSlots - 1); }
 std::int64_t gathered(const Context& c, int ranks, std::int64_t count, std::int64_t narrow, std::int64_t frozen) {
   if (count + frozen == 0) return 0;
   return (padded(count, ranks) - narrow) * c.element + narrow + padded(frozen, ranks);
+}
+
+/// Experts whose shards are whole, of units that others share: they are cast and copied for each pass like what comes
+/// of others, and so are their gradients (torch/distributed/fsdp/_fully_shard: _fsdp_param_group.py, wait_for_unshard,
+/// and _fsdp_collectives.py, foreach_reduce, on meshes of one; PyTorch 2.9).
+std::int64_t experts_alone(const Context& c, const Held& held) {
+  const bool alone = c.fully_sharded && c.job.framework.unit_copies && c.axes[c.shard_axis].size > 1 &&
+                     c.axes[c.expert_shard_axis].size == 1 && !c.strategy.offload.fetches_parameters();
+  return alone ? held.experts : 0;
 }
 
 /// Units asked for ahead.
@@ -70,7 +80,18 @@ void Gathers::start(const Held& held, int slot, int layer, bool behind_compute) 
   out_.layer = computing;
 }
 
-void Gathers::arrive(const Held& held, int slot) {
+void Gathers::copy_experts(const Held& held, int layer) {
+  const std::int64_t experts = experts_alone(c_, held);
+  if (experts == 0) return;
+  const std::int64_t kept = experts * (shards_masters(c_) ? 4 : c_.element), copy = experts * c_.element;
+  const std::int16_t computing = std::exchange(out_.layer, static_cast<std::int16_t>(layer));
+  out_.take(Category::parameters, copy);
+  out_.compute(MemoryBound{MemoryBound::Kind::copy, kept + copy, 2 * copy, 2}, "unit cast", 2);
+  out_.layer = computing;
+}
+
+void Gathers::arrive(const Held& held, int slot, int layer) {
+  copy_experts(held, layer);
   const std::int64_t size = bytes(held);
   if (size == 0) return;
   out_.join(event_of_slot(slot));
@@ -81,7 +102,9 @@ void Gathers::arrive(const Held& held, int slot) {
   out_.give(Category::communication, size);
 }
 
-void Gathers::release(const Held& held) { out_.give(Category::parameters, bytes(held)); }
+void Gathers::release(const Held& held) {
+  out_.give(Category::parameters, bytes(held) + experts_alone(c_, held) * c_.element);
+}
 
 ForwardUnits::ForwardUnits(const Context& c, SegmentBuilder& out, const Chunk& chunk, bool gathers_kept)
     : c_(c), out_(out), chunk_(chunk), cut_(c, chunk), gathers_(c, out), gathers_kept_(gathers_kept) {
@@ -91,7 +114,7 @@ ForwardUnits::ForwardUnits(const Context& c, SegmentBuilder& out, const Chunk& c
   const bool behind_optimizer = gathers_kept && c.rolling;  // of the step before
   if (gathers_kept) gathers_.start(cut_.root(), kRoot, -1, behind_optimizer);
   for (int unit = 0; unit < std::min(ahead(c), cut_.count()); ++unit) start(unit, behind_optimizer);
-  if (gathers_kept && chunk.first) gathers_.arrive(cut_.root(), kRoot);
+  if (gathers_kept && chunk.first) gathers_.arrive(cut_.root(), kRoot, -1);
   out.phase = phase;
 }
 
@@ -107,7 +130,7 @@ void ForwardUnits::enter(int layer) {
   out_.phase = Phase::forward;
   const int unit = cut_.of(layer), distance = ahead(c_);
   if (distance == 0) start(unit, true);
-  if (needs(unit)) gathers_.arrive(cut_.held(unit), slot_of(unit));
+  if (needs(unit)) gathers_.arrive(cut_.held(unit), slot_of(unit), cut_.first_layer(unit));
   if (distance > 0) start(unit + distance, true);
 }
 
@@ -117,7 +140,7 @@ void ForwardUnits::leave(int layer) {
 }
 
 void ForwardUnits::head() {
-  if (c_.fully_sharded && gathers_kept_ && !chunk_.first) gathers_.arrive(cut_.root(), kRoot);
+  if (c_.fully_sharded && gathers_kept_ && !chunk_.first) gathers_.arrive(cut_.root(), kRoot, -1);
 }
 
 BackwardUnits::BackwardUnits(const Context& c, SegmentBuilder& out, SegmentBuilder& weights, const Chunk& chunk,
@@ -182,7 +205,7 @@ void BackwardUnits::enter(int layer) {
   out_.phase = Phase::backward;
   const int unit = cut_.of(layer), distance = ahead(c_);
   if (distance == 0) start(unit, true);
-  if (needs(unit)) gathers_.arrive(cut_.held(unit), slot_of(unit));
+  if (needs(unit)) gathers_.arrive(cut_.held(unit), slot_of(unit), cut_.first_layer(unit));
   if (distance > 0) start(unit - distance, true);
   hold_gradients(cut_.held(unit), weights_);
 }
@@ -238,6 +261,10 @@ void BackwardUnits::reduce(const Held& held) {
     const std::int64_t read = held.total() * (resident ? c_.gradient_element : c_.element);
     weights_.compute(MemoryBound{MemoryBound::Kind::copy, read, buffer, 1}, "unit gradient copy-in", 1);
     if (!bucketed_) in_flight_ = buffer;
+  }
+  if (const std::int64_t experts = experts_alone(c_, held); experts > 0) {
+    const std::int64_t twice = 2 * experts * c_.gradient_element;  // divided, then copied
+    weights_.compute(MemoryBound{MemoryBound::Kind::copy, twice, twice, 2}, "unit gradient copy-out", 2);
   }
   if (bucketed_) {
     buckets_.add(held);

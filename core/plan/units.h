@@ -29,11 +29,12 @@ class Gathers {
  public:
   Gathers(const Context& c, SegmentBuilder& out) : c_(c), out_(out) {}
   void start(const Held& held, int slot, int layer, bool behind_compute);  // on its way, event `slot`
-  void arrive(const Held& held, int slot);                                 // compute waits for it and copies it out
+  void arrive(const Held& held, int slot, int layer);                      // compute waits for it and copies it out
   void release(const Held& held);                                          // the whole parameters go
 
  private:
   std::int64_t bytes(const Held& held) const;  // of what has to be gathered
+  void copy_experts(const Held& held, int layer);
   const Context& c_;
   SegmentBuilder& out_;
   EventId before_ = -1, latest_ = -1;  // of the two units asked for before

@@ -89,6 +89,8 @@ struct Framework {
   bool rescales_rows = false;   // fp8 rowwise: gradients' results are scaled by kernels of their own
   bool rows_by_index = false;   // rows of tokens are taken and summed up by index, which sorts the indices to add
   bool weighs_in_fp32 = false;  // results of experts are multiplied by their weights in fp32, and cast there and back
+  bool counts_behind_rows = false;  // the host reads tokens by expert where they are exchanged alone, behind the rows'
+                                    // copies and an exchange of the counts; else behind the router
   int exchange_launches = 0;   // what the host does in a pass around the plain exchange of tokens, in kernels' launches
   bool scales_scores = false;  // attention written out scales its scores in a kernel of its own
   bool written_gelu = false;   // models of GPT-2's recipe write GELU out in Python; resolve() clears it for others
@@ -114,6 +116,7 @@ struct Framework {
   bool own_models = false;             // zero 2 and 3 train the user's model code; see fill_model_code
   bool compiles_loss_of_2025 = false;  // in software of 2025 the loss is compiled or fused: see fill_model_code
   bool separate_linears = false;       // q, k, v and the halves of a gated feed-forward are matmuls of their own
+  bool separate_experts = false;       // so are those of an expert without biases
   bool turned_heads = false;           // and an eager rotary embedding finds their heads turned in memory
   bool strided_eager = false;          // by the operation, rotary embedding and gated halves are read number by number
   bool attention_copies = false;       // packed q, k and v are cut and turned for a fused kernel, gradients joined

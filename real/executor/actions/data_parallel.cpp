@@ -184,6 +184,11 @@ void gather_unit(Task& task) {
   unit.parameters.insert(unit.parameters.end(), carried.begin(), carried.end());
 }
 
+/// Zero 3: what no other rank has a part of is computed with as it is kept, and its copy goes with the unit.
+void keep_unit(Task& task) {
+  task.rank.gathered[{task.site.chunk, task.op.layer}].bytes += task.work<plan::MemoryBound>().written / 2;
+}
+
 /// The Plan's copies between parameters and the buffers of collectives, which packing is here.
 void copied_while_packed(Task&) {}
 
@@ -206,6 +211,8 @@ void add_data_parallel_actions(Actions& actions) {
   actions["bucket copy-out"] = copied_while_packed;
   actions["unit copy-out"] = copied_while_packed;
   actions["unit gradient copy-in"] = copied_while_packed;
+  actions["unit gradient copy-out"] = copied_while_packed;
+  actions["unit cast"] = keep_unit;
 }
 
 }  // namespace real

@@ -184,6 +184,8 @@ void scatter_for_experts(Task& task) {
 void permute(Task& task) {
   if (gathers_tokens(task)) return permute_gathered(task);
   const kernels::Permute shape = permute_shape(task);
+  // Matmuls here take counts of the host, wherever the framework's do.
+  if (task.c.job.framework.counts_behind_rows && shape.capacity == 0 && !task.again()) read_counts(task);
   const Tensor rows = make_rows(task, "rows", Routing::sum(routing_of(task).by_expert));
   task.backend.permute_forward(shape, task.read("router rows"), task.read("feed-forward norm"), rows);
 }
@@ -288,6 +290,7 @@ void add_expert_actions(Actions& actions) {
   actions["router top-k"] = choose;
   actions["router top-k gradient"] = choose_backward;
   actions["tokens by expert read by the host"] = read_counts;
+  actions["counts of tokens"] = [](Task&) {};  // they travel in front of the rows
   actions["permute"] = permute;
   actions["permute gradient"] = permute_backward;
   actions["unpermute"] = unpermute;
