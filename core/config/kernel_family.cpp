@@ -36,38 +36,63 @@ std::string collective_family(std::string_view text) {
   return "";
 }
 
+/// Those of ROCm are called CopyHostToDevice.
 std::string copy_family(const std::string& name) {
-  return any_of(name, {"htod", "dtoh", "htoh"}) ? "host_copy" : "copy";
+  return any_of(name, {"htod", "dtoh", "htoh", "hosttodevice", "devicetohost", "hosttohost"}) ? "host_copy" : "copy";
+}
+
+/// Of libraries that send without NCCL. Empty: none of theirs.
+std::string other_sender(const std::string& name) {
+  if (any_of(name, {"deep_ep", "hybrid_ep"})) {
+    return any_of(name, {"layout"}) || !any_of(name, {"dispatch", "combine"}) ? "" : "all_to_all";
+  }
+  if (!any_of(name, {"userbuffers"})) return "";
+  if (any_of(name, {"push", "pull"})) return "send_recv";
+  return any_of(name, {"_ag"})                    ? "all_gather"
+         : any_of(name, {"_rs", "reducescatter"}) ? "reduce_scatter"
+                                                  : "all_reduce";
 }
 
 std::string attention_family(const std::string& name) {
-  return any_of(name, {"bwd", "bprop", "backward", "cutlassb", "dot_do_o", "dkdv", "convert_dq"}) ? "attention backward"
-                                                                                                  : "attention forward";
+  return any_of(name, {"bwd", "bprop", "backward", "cutlassb", "dot_do_o", "dkdv", "convert_dq", "bwd_kernel"})
+             ? "attention backward"
+             : "attention forward";
 }
 
 struct Rule {
   const char* family;
-  std::array<const char*, 12> parts;  // of the name, in lower case; as many as there are
+  std::array<const char*, 14> parts;  // of the name, in lower case; as many as there are
 };
 
 /// The first that holds. Libraries' kernels carry the names of the templates that they are made of, so what is rarer
-/// comes first: flash attention is a cutlass kernel, cuDNN's convolutions are called gemm.
-constexpr std::array<Rule, 12> kRules{{
+/// comes first: flash attention is a cutlass kernel, cuDNN's convolutions are called gemm, Tensile's matmuls Cijk.
+constexpr std::array<Rule, 14> kRules{{
+    {"matmul", {"triton_tem_"}},
     {"loss", {"cross_entropy", "crossentropy", "nll_loss", "logsoftmax", "log_softmax"}},
-    {"cast", {"quantize", "cast_transpose", "amax"}},
+    {"softmax", {"softmax"}},
+    {"cast", {"quantize", "cast_transpose", "cast_mxfp8", "cast_nvfp4", "cast_fp8", "amax"}},
     {"convolution", {"convolve", "implicit_gemm", "xmma_fprop", "xmma_wgrad", "xmma_dgrad", "conv2d"}},
     {"reduce", {"lpnorm", "l2norm"}},
-    {"optimizer", {"multi_tensor_apply", "adam", "sgd_", "lamb_stage"}},
+    {"copy", {"copyfunctor"}},
+    {"optimizer", {"multi_tensor_apply", "adam", "sgd_", "lamb_stage", "koptimizer"}},
     {"norm",
      {"layer_norm", "layernorm", "rms_norm", "rmsnorm", "ln_fwd", "ln_bwd", "gammabeta", "batch_norm", "bn_fw", "bn_bw",
       "group_norm", "rsqrt"}},
-    {"softmax", {"softmax"}},
-    {"embedding", {"embedding", "indexselect"}},
-    {"matmul", {"gemm", "nvjet", "cutlass", "cublas", "gemv", "splitk", "xmma", "triton_tem_"}},
-    {"copy", {"direct_copy", "catarray", "copy_kernel", "split_with_sizes_copy", "chunk_cat", "transpose", "memcpy"}},
+    {"embedding", {"embedding", "indexselect", "compute_grad_weight"}},
+    {"matmul", {"gemm", "matmul", "nvjet", "cutlass", "cublas", "gemv", "splitk", "xmma", "cijk_"}},
+    {"copy",
+     {"direct_copy", "catarray", "copy_kernel", "split_with_sizes_copy", "chunk_cat", "transpose", "memcpy",
+      "permute_kernel", "sort_chunks", "gather_kernel"}},
     {"reduce", {"reduce_kernel"}},
-    {"elementwise", {"elementwise", "triton_", "unrolled", "foreach", "rotary", "swiglu", "silu", "gelu", "dropout"}},
+    {"elementwise",
+     {"elementwise", "triton_", "unrolled", "foreach", "rotary", "fused_rope", "swiglu", "silu", "gelu", "dropout"}},
 }};
+
+/// Recurrences by chunks of tokens: Mamba-2 (mamba_ssm), gated delta nets (flash-linear-attention).
+bool is_scan(const std::string& name) {
+  return any_of(name, {"chunk_scan", "chunk_state", "state_passing", "chunk_gated_delta", "gated_delta_rule",
+                       "chunk_bwd_kernel_d", "chunk_fwd_kernel_o", "recompute_w_u"});
+}
 
 bool holds(const std::string& name, const Rule& rule) {
   return std::any_of(rule.parts.begin(), rule.parts.end(),
@@ -83,7 +108,8 @@ bool is_collective(const std::string& name) {
 /// Of a compiler's, only those made of a template for it.
 bool is_attention(const std::string& name) {
   if (name.starts_with("triton_") && !name.starts_with("triton_tem_")) return false;
-  return any_of(name, {"flash", "fmha", "sdpa", "attention", "attn", "dot_do_o"});
+  return any_of(name, {"flash_", "flash::", "flashattn", "fmha", "sdpa", "attention", "attn", "dot_do_o", "convert_dq",
+                       "bwd_kernel_dk", "bwd_kernel_dq"});
 }
 
 }  // namespace
@@ -98,6 +124,8 @@ std::string kernel_family(std::string_view category, std::string_view name, std:
     const std::string named = collective_family(name);
     return named.empty() ? "other" : named;
   }
+  if (const std::string sent = other_sender(kernel); !sent.empty()) return sent;
+  if (is_scan(kernel)) return any_of(kernel, {"bwd", "backward"}) ? "scan backward" : "scan forward";
   if (is_attention(kernel)) return attention_family(kernel);
   for (const Rule& rule : kRules) {
     if (holds(kernel, rule)) return rule.family;

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/config/kineto.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "core/base/fault.h"
+#include "core/base/text.h"
 #include "core/config/chrome_events.h"
 #include "core/config/kernel_family.h"
 #include "core/config/numbered.h"
@@ -56,7 +61,7 @@ class ProfileReader {
       if (correlation >= 0) launches_[correlation] = *event.start_ps;
     } else if (kind == "user_annotation" && event.name.starts_with("ProfilerStep#")) {
       const std::string number = event.name.substr(event.name.find('#') + 1);
-      annotations_.push_back({static_cast<int>(number_of(&number, -1)), *event.start_ps, end_of(event)});
+      annotations_.push_back({checked(event.name, number_of(&number, -1), -1), *event.start_ps, end_of(event)});
     }
   }
 
@@ -79,6 +84,12 @@ class ProfileReader {
  private:
   [[noreturn]] void refuse(const std::string& field, const std::string& what, const std::string& mend) const {
     throw base::InputError({{field, what, mend, {file_, 1, 1}}});
+  }
+
+  int checked(const std::string& field, std::int64_t number, std::int64_t least) const {
+    if (number >= least && number <= std::numeric_limits<int>::max()) return static_cast<int>(number);
+    refuse(field, "has the number " + std::to_string(number) + ", which is none of a step or a rank",
+           "give the trace as the profiler wrote it");
   }
 
   static Ticks end_of(const ChromeEvent& event) {
@@ -203,8 +214,11 @@ class ProfileReader {
   void tell(const std::vector<Kernel>& kernels, const KinetoStep& step, const TextEntries& head, trace::Recorded& out) {
     out.source = "kineto";
     out.notes = notes_;
-    const auto rank = static_cast<int>(number_of(find(head, "distributedInfo.rank"), 0));
+    const int rank = checked("distributedInfo.rank", number_of(find(head, "distributedInfo.rank"), 0), 0);
     if (const std::string* world = find(head, "distributedInfo.world_size")) {
+      if (number_of(world, 0) <= rank)
+        refuse("distributedInfo.rank", "is " + std::to_string(rank) + " of " + *world + " ranks",
+               "give the trace as the profiler wrote it");
       out.facts = {{"cluster.gpus", *world}};
     } else {
       out.notes.push_back("the trace does not tell its rank: it is taken for rank 0");
@@ -214,18 +228,54 @@ class ProfileReader {
     out.trace.names = names_.all();
     out.trace.phases = {"step"};
     out.trace.length = out.period = step.length;
-    std::map<std::int32_t, std::size_t> track_of;
-    const auto add_track = [&](std::int32_t stream, const std::string& name) {
-      if (!track_of.emplace(stream, out.trace.tracks.size()).second) return;
-      out.trace.tracks.push_back({rank, 0, name, {}});
+    tell_others(kernels, out.notes);
+    std::map<std::pair<std::int32_t, int>, std::size_t> track_of;  // by stream and lane
+    const auto track = [&](std::int32_t stream, int lane, const std::string& name) {
+      const auto [known, fresh] = track_of.emplace(std::pair(stream, lane), out.trace.tracks.size());
+      if (fresh)
+        out.trace.tracks.push_back({rank, 0, name + (lane > 0 ? " (" + std::to_string(lane + 1) + ")" : ""), {}});
+      return known->second;
     };
-    add_track(compute_stream(kernels), "compute");
-    for (const Kernel& kernel : kernels) add_track(kernel.stream, "stream " + std::to_string(kernel.stream));
+    const std::int32_t computing = compute_stream(kernels);
+    track(computing, 0, "compute");
+    for (const Kernel& kernel : kernels) {
+      const std::string name = kernel.stream == computing ? "compute" : "stream " + std::to_string(kernel.stream);
+      for (int lane = 0;; ++lane) {
+        std::vector<Span>& spans = out.trace.tracks[track(kernel.stream, lane, name)].spans;
+        if (!spans.empty() && beside(kernel, spans.back())) continue;
+        append(kernel, spans);
+        break;
+      }
+    }
     out.trace.streams = static_cast<int>(out.trace.tracks.size());
-    for (const Kernel& kernel : kernels) append(kernel, out.trace.tracks[track_of.at(kernel.stream)].spans);
   }
 
-  /// Programmatic launches begin before their predecessor has ended; spans of a track do not overlap.
+  /// Kernels whose names say nothing, where they are many.
+  void tell_others(const std::vector<Kernel>& kernels, std::vector<std::string>& notes) const {
+    constexpr double kMany = 0.05;
+    double all = 0, others = 0;
+    std::map<std::int32_t, double> by_name;
+    for (const Kernel& kernel : kernels) {
+      const double length = trace::seconds(kernel.end - kernel.start);
+      all += length;
+      if (kinds_.all()[static_cast<std::size_t>(kernel.kind)].family != "other") continue;
+      others += length;
+      by_name[kernel.name] += length;
+    }
+    if (others <= kMany * all) return;
+    const auto most = std::max_element(by_name.begin(), by_name.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    notes.push_back(fmt::format("{:.0f} % of the kernels' time has names that tell no family, most of it {}",
+                                100 * others / all, base::quoted(names_.all()[static_cast<std::size_t>(most->first)])));
+  }
+
+  /// Programmatic launches begin a little before their predecessor has ended; what runs beside it for most of its time
+  /// is of another branch of a graph.
+  static bool beside(const Kernel& kernel, const Span& before) {
+    return 2 * (before.end - kernel.start) > kernel.end - kernel.start;
+  }
+
+  /// Spans of a track do not overlap.
   static void append(const Kernel& kernel, std::vector<Span>& spans) {
     Span span;
     span.start = std::max(kernel.start, spans.empty() ? kernel.start : spans.back().end);

@@ -15,7 +15,9 @@ TEST(KernelFamily, MatmulsOfEveryLibrary) {
        {"ampere_bf16_s16816gemm_bf16_128x256_ldg8_f2f_stages_64x3_tn",
         "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1",
         "nvjet_hsh_128x256_64x4_2x1_v_bz_coopA_TNN", "void cutlass::Kernel2<cutlass_80_wmma_tensorop>",
-        "void cublasLt::splitKreduce_kernel<32, 16, int, float>"}) {
+        "void cublasLt::splitKreduce_kernel<32, 16, int, float>",
+        "Cijk_Ailk_Bljk_BBS_BH_Bias_HAS_SAV_UserArgs_MT256x224", "_grouped_matmul_kernel",
+        "_p_matmul_ogs_NNT_bf16xbf16xbf16", "triton_tem_fused_mm_rsqrt_mul_3"}) {
     EXPECT_EQ(family(name), "matmul") << name;
   }
 }
@@ -30,6 +32,16 @@ TEST(KernelFamily, AttentionForwardAndBackward) {
   EXPECT_EQ(family("fmha_cutlassF_bf16_aligned_64x128_rf_sm80"), "attention forward");
   EXPECT_EQ(family("triton_tem_fused_flex_attention_0"), "attention forward");
   EXPECT_EQ(family("fmha_cutlassB_bf16_aligned_128x64_k128_sm80"), "attention backward");
+  EXPECT_EQ(family("void cudnn::fusion::convert_dq_to_16bits<true>"), "attention backward");
+  EXPECT_EQ(family("bwd_kernel_dk_dv"), "attention backward");  // AOTriton's
+  EXPECT_EQ(family("attn_fwd"), "attention forward");
+  EXPECT_EQ(family("void flashinfer::norm::RMSNormKernel<8, __nv_bfloat16>"), "norm");
+}
+
+TEST(KernelFamily, RecurrencesByChunks) {
+  EXPECT_EQ(family("_chunk_scan_fwd_kernel"), "scan forward");
+  EXPECT_EQ(family("_chunk_state_bwd_dx_kernel"), "scan backward");
+  EXPECT_EQ(family("chunk_gated_delta_rule_fwd_kernel_h_blockdim64"), "scan forward");
 }
 
 TEST(KernelFamily, CollectivesByTheEventOrElseByTheKernel) {
@@ -43,6 +55,13 @@ TEST(KernelFamily, CollectivesByTheEventOrElseByTheKernel) {
   EXPECT_EQ(family("ncclDevKernel_Generic", "_reduce_scatter_base"), "reduce_scatter");
   EXPECT_EQ(family("ncclDevKernel_Generic"), "other");
   EXPECT_EQ(family("void multimem_all_reduce_kernel<c10::BFloat16>"), "all_reduce");
+  // Libraries that send without NCCL: DeepEP, and Transformer Engine's userbuffers.
+  EXPECT_EQ(family("void deep_ep::intranode::dispatch<8, 768, 8192>"), "all_to_all");
+  EXPECT_EQ(family("void deep_ep::internode::combine<false, __nv_bfloat16>"), "all_to_all");
+  EXPECT_EQ(family("void deep_ep::layout::get_dispatch_layout<256, 32, 32>"), "other");
+  EXPECT_EQ(family("void kuserbuffers_pushsend(int*, int*, int4*)"), "send_recv");
+  EXPECT_EQ(family("userbuffers_fp16_sum_inplace_gpu_mc_rs_oop"), "reduce_scatter");
+  EXPECT_EQ(family("userbuffers_fp16_sum_inplace_gpu_mc_ag"), "all_gather");
 }
 
 TEST(KernelFamily, MemoryBoundKernels) {
@@ -65,12 +84,21 @@ TEST(KernelFamily, MemoryBoundKernels) {
   EXPECT_EQ(family("void at::native::embedding_backward_kernel<>"), "embedding");
   EXPECT_EQ(family("void at::native::CatArrayBatchedCopy<>"), "copy");
   EXPECT_EQ(family("void at::native::split_with_sizes_copy_out_contiguous_no_cast_kernel<int4>"), "copy");
+  EXPECT_EQ(family("void at::native::multi_tensor_apply_kernel<TensorListMetadata<2>, CopyFunctor<float, 2>>"), "copy");
+  EXPECT_EQ(family("void kOptimizerStatic8bit2StateBlockwise<__nv_bfloat16, 0, 256, 1>"), "optimizer");
+  EXPECT_EQ(family("void transformer_engine::fused_rope_forward_kernel<float>"), "elementwise");
+  EXPECT_EQ(family("void transformer_engine::cast_mxfp8_2D_kernel<false>"), "cast");
+  EXPECT_EQ(family("triton_red_fused__softmax_amax_exp_sub_1"), "softmax");
+  EXPECT_EQ(family("_permute_kernel"), "copy");
+  EXPECT_EQ(family("_sort_chunks_by_map_kernel"), "copy");
+  EXPECT_EQ(family("void at::native::compute_grad_weight<float, long>"), "embedding");
   EXPECT_EQ(family("my_own_kernel"), "other");
 }
 
 TEST(KernelFamily, CopiesAndFillsByTheirCategory) {
   EXPECT_EQ(config::kernel_family("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", ""), "host_copy");
   EXPECT_EQ(config::kernel_family("gpu_memcpy", "Memcpy DtoD (Device -> Device)", ""), "copy");
+  EXPECT_EQ(config::kernel_family("gpu_memcpy", "CopyHostToDevice", ""), "host_copy");  // ROCm's
   EXPECT_EQ(config::kernel_family("gpu_memset", "Memset (Device)", ""), "fill");
 }
 

@@ -111,6 +111,39 @@ TEST(Kineto, KernelsOfOneStreamThatOverlapAreCut) {
   EXPECT_EQ(spans[1].end - spans[1].start, 18'000'000);
 }
 
+TEST(Kineto, BranchesOfAGraphOnOneStreamKeepTheirTime) {
+  // A gather of 100 us, and beside it two matmuls of 30 us each: all on stream 7.
+  Profile profile;
+  profile.step(0, 0, 200).kernel("ncclDevKernel_AllGather_RING_LL", 7, 1, 10, 100, kGather);
+  profile.kernel("gemm", 7, 2, 20, 30).kernel("gemm", 7, 3, 60, 30);
+  const trace::Trace t = read(profile).recorded.trace;
+  ASSERT_EQ(t.tracks.size(), 2u);
+  EXPECT_EQ(t.streams, 2);
+  ASSERT_EQ(t.tracks[1].spans.size(), 2u);
+  for (const Span& span : t.tracks[1].spans) EXPECT_EQ(span.end - span.start, 30'000'000);
+}
+
+TEST(Kineto, ManyKernelsThatNobodyKnowsAreTold) {
+  const auto notes = [](double unknown) {
+    Profile profile;
+    profile.step(0, 0, 1000).kernel("gemm", 7, 1, 10, 100).kernel("my_own_kernel", 7, 2, 200, unknown);
+    return read(profile).recorded.notes;
+  };
+  EXPECT_TRUE(notes(4).empty());  // 4 of 104
+  ASSERT_EQ(notes(25).size(), 1u);
+  EXPECT_NE(notes(25)[0].find("20 % of the kernels' time"), std::string::npos) << notes(25)[0];
+  EXPECT_NE(notes(25)[0].find("my_own_kernel"), std::string::npos);
+}
+
+TEST(Kineto, ANumberThatIsNoRanksIsRefused) {
+  for (const char* rank :
+       {R"("rank": -3, "world_size": 8)", R"("rank": 8, "world_size": 8)", R"("rank": 99999999999, "world_size": 8)"}) {
+    std::istringstream in(std::string(R"({"distributedInfo": {)") + rank +
+                          R"(}, "traceEvents": [{"ph": "X", "cat": "kernel", "name": "gemm", "ts": 1, "dur": 2}]})");
+    EXPECT_THROW(config::read_kineto(in, "k.json"), base::InputError) << rank;
+  }
+}
+
 TEST(Kineto, WithoutStepsAllOfItIsOne) {
   Profile profile;
   profile.kernel("gemm", 7, 1, 10, 20).kernel("gemm", 7, 40, 50, 20);
