@@ -81,7 +81,7 @@ class Setting {
       map.set("kind", scalar);
     } else if (key == "fused_kernels" && (all || (plain && scalar.text == "false"))) {
       for (const auto& [kernel, member] : spec::kFusedKernels) {
-        if (all && member == &spec::FusedKernels::experts) continue;  // left to the framework, as by the scalar
+        if (spec::is_named_alone(member, all)) continue;  // left to the framework, as by the scalar
         map.set(kernel, config::scalar(scalar.text, scalar.where));
       }
     } else if (path.starts_with("strategy.") && !path.starts_with("strategy.framework")) {

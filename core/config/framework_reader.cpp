@@ -166,8 +166,9 @@ spec::FusedKernels read_fused_kernels(const Value& value, const std::string& pat
   spec::FusedKernels fused;
   const bool all = value.kind == Value::Kind::scalar && (value.text == "true" || value.text == "false");
   if (all && !value.quoted) {
-    for (const auto& [name, kernel] : spec::kFusedKernels) fused.*kernel = value.text == "true";
-    if (value.text == "true") fused.experts = {};  // few jobs can have them
+    for (const auto& [name, kernel] : spec::kFusedKernels) {
+      if (!spec::is_named_alone(kernel, value.text == "true")) fused.*kernel = value.text == "true";
+    }
     return fused;
   }
   if (value.kind != Value::Kind::map) {

@@ -34,6 +34,10 @@ class Precision : Rules {
       fault("strategy.launch_blocking", "makes the host wait for each kernel, and a graph is launched as a whole",
             "leave it out, or write cuda_graphs: false");
     }
+    if (s_.fused_kernels.optimizer && t_.optimizer != Optimizer::adamw) {
+      fault("strategy.fused_kernels.optimizer", "is of AdamW, and the optimizer is " + std::string(name(t_.optimizer)),
+            "leave it out, or write optimizer: adamw");
+    }
     if (s_.fused_kernels.experts == true) {
       const std::string why = no_fused_experts(job_);
       if (!why.empty()) fault("strategy.fused_kernels.experts", "does not take " + why, "write experts: false");

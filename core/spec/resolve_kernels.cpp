@@ -106,6 +106,23 @@ void fill_grouped(Job& job) {
   for (NodeGroup& group : job.cluster.groups) group.node.calibration.grouped_mm = job.framework.grouped_mm;
 }
 
+/// PyTorch's foreach takes so many times as long as its fused AdamW, on an H100 (docs/prices.md), and has the square
+/// root of every second moment, in fp32.
+constexpr double kForeachPasses = 2.6;
+constexpr int kForeachWorkspace = 4;
+
+void fill_optimizer(Job& job, Filler& of_framework) {
+  Framework& f = job.framework;
+  const Training& t = job.training;
+  const std::optional<bool>& fused = job.strategy.fused_kernels.optimizer;
+  if (fused) {
+    f.optimizer_passes = *fused ? 1 : std::max(kForeachPasses, f.optimizer_passes);
+    if (!f.flat_workspace) f.optimizer_workspace = *fused ? 0 : std::max(kForeachWorkspace, f.optimizer_workspace);
+  } else if (f.optimizer_passes > 1 && t.optimizer == Optimizer::adamw && !t.serves()) {
+    of_framework.tell("fused_kernels.optimizer", "false", "default of " + f.name);
+  }
+}
+
 }  // namespace
 
 void fill_kernels(Job& job, Filler& of_framework) {
@@ -157,10 +174,7 @@ void fill_kernels(Job& job, Filler& of_framework) {
                     transformer);
   of_framework.fill(fused.grad_accumulation, usual.grad_accumulation, "fused_kernels.grad_accumulation");
   of_framework.fill(fused.permute, recipe ? true : usual.permute, "fused_kernels.permute", job.model.moe.has_value());
-  const Training& t = job.training;
-  if (job.framework.optimizer_passes > 1 && t.optimizer == Optimizer::adamw && !t.serves()) {
-    of_framework.tell("optimizer", "a chain of kernels", "default of " + job.framework.name);
-  }
+  fill_optimizer(job, of_framework);
 }
 
 /// PEFT has adapters in fp32 since version 0.11 (May 2024), and a compiler makes their casts part of other kernels.

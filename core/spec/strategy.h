@@ -85,6 +85,7 @@ inline constexpr std::pair<std::string_view, bool Lora::*> kLoraTargets[] = {
 
 struct FusedKernels {
   std::optional<bool> norm, rope, activation, softmax, cross_entropy, grad_accumulation, permute, experts;
+  std::optional<bool> optimizer = {};
 };
 inline constexpr std::pair<std::string_view, std::optional<bool> FusedKernels::*> kFusedKernels[] = {
     {"norm", &FusedKernels::norm},
@@ -93,8 +94,13 @@ inline constexpr std::pair<std::string_view, std::optional<bool> FusedKernels::*
     {"softmax", &FusedKernels::softmax},
     {"cross_entropy", &FusedKernels::cross_entropy},
     {"grad_accumulation", &FusedKernels::grad_accumulation},
-    {"permute", &FusedKernels::permute},   // tokens to experts, and their results back
-    {"experts", &FusedKernels::experts}};  // activation and casts of experts inside their grouped matmuls
+    {"permute", &FusedKernels::permute},       // tokens to experts, and their results back
+    {"experts", &FusedKernels::experts},       // activation and casts of experts inside their grouped matmuls
+    {"optimizer", &FusedKernels::optimizer}};  // AdamW's update in one pass, not a chain of kernels over all tensors
+/// What "fused_kernels: true" and "false" leave to the framework: few jobs can have the one, few mean the other.
+inline constexpr bool is_named_alone(std::optional<bool> FusedKernels::*kernel, bool value) {
+  return kernel == &FusedKernels::optimizer || (value && kernel == &FusedKernels::experts);
+}
 
 struct Overlap {
   std::optional<bool> grad_reduce, param_gather, p2p, expert;

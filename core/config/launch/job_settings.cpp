@@ -128,6 +128,7 @@ void add_kernels(const spec::Job& job, Writer& w) {
   w.add("fused_kernels.grad_accumulation", fused.grad_accumulation);
   w.when(job.model.moe.has_value(), "fused_kernels.permute", fused.permute);
   w.when(job.model.moe.has_value(), "fused_kernels.experts", fused.experts);
+  w.when(fused.optimizer.has_value(), "fused_kernels.optimizer", fused.optimizer);
   w.add("linear_cross_entropy", s.linear_cross_entropy);
   w.add("compile", s.compile);
   w.add("cuda_graphs", s.cuda_graphs);

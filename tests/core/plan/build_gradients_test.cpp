@@ -99,6 +99,24 @@ TEST(Gradients, AreScaledInFrontOfTheirReductionWhereTheFrameworkDoesSo) {
   }
 }
 
+TEST(Gradients, AreDividedAndLaidOutInTheirBuckets) {
+  // DeepSpeed: copied into the bucket, divided and laid out. Under zero 2 and 3 the copy is the units'. None without
+  // ZeRO. dp 2 divides the toy's parameters, so no bucket is padded; fp32 gradients.
+  for (const auto& [zero, passes] : {std::pair{0, 0}, {1, 3}, {2, 2}, {3, 2}}) {
+    const spec::Job job = toy::job({.dp = 2, .zero = zero}, [](spec::Job& j) {
+      j.framework.bucket_passes = 2;
+      j.framework.bucketed_units = true;
+      j.framework.gradient_bucket = base::Bytes(4096);
+    });
+    const Plan p = plan::build(job);
+    std::int64_t moved = 0;
+    walk::operators(p, p.roles[0], [&](const Call&, const Operator& op) {
+      if (p.names[op.name] == "bucket layout") moved += std::get<plan::MemoryBound>(p.works[op.work]).written;
+    });
+    EXPECT_EQ(moved, passes * parameters(job, p.roles[0]) * 4) << zero;
+  }
+}
+
 TEST(Gradients, AreZeroedUnlessTheFrameworkFreesThem) {
   enum class Frees { none, all, sharded };
   for (const auto& [what, zero] : {std::pair(Frees::none, 0), std::pair(Frees::all, 0), std::pair(Frees::sharded, 0),

@@ -195,6 +195,18 @@ TEST(Elementwise, EagerChainsMoveMoreBytesInMoreKernels) {
   }
 }
 
+TEST(Elementwise, LogitsThatAreMovedAreCopiedAndTheirGradientComesBackAmongZeros) {
+  // fp32: a copy (4, 4) in front of the loss; behind its gradient zeros (0, 4) and a copy into them (4, 4).
+  spec::Job j = job(false, 0, spec::Dtype::bf16);
+  const Chain forward = plan::loss_forward(Context(j)), backward = plan::loss_backward(Context(j));
+  j.framework.moves_logits = true;
+  const std::int64_t logits = kTokens * kVocab;
+  expect_bytes(plan::loss_forward(Context(j)), forward.work.read + 4 * logits, forward.work.written + 4 * logits,
+               forward.launches + 1);
+  expect_bytes(plan::loss_backward(Context(j)), backward.work.read + 4 * logits, backward.work.written + 8 * logits,
+               backward.launches + 2);
+}
+
 TEST(Elementwise, AnEagerRmsNormsGradientIsWhatAutogradRuns) {
   // Bytes read and written a number in bf16, by kernel: the gradient times w (2, 2); times the normed, for w (4, 2),
   // and its sum (2, 0); to fp32 (2, 4); times 1 / rms (4, 4); times x (8, 4), and its sum (4, 0); spread from the mean

@@ -91,6 +91,27 @@ TEST(MoeExchange, TheHostWaitsForTheRouterOnlyWhenItChoosesTheSizes) {
   EXPECT_EQ(waits(true, false), 4);
 }
 
+TEST(MoeExchange, CountsMayBeExchangedAndReadBehindTheRows) {
+  // torchtitan: rows, counts, the host, the exchange. Experts of one rank need no counts on the host.
+  const auto order = [](int ep) {
+    const plan::Plan p = plan::build(with({.dp = 4}, [&](spec::Job& job) {
+      job.strategy.ep = ep;
+      job.framework.counts_behind_rows = true;
+    }));
+    std::string out;
+    walk::operators(p, p.roles[0], [&](const plan::Call&, const plan::Operator& op) {
+      const std::string& name = p.names[op.name];
+      if (op.layer == 0 && op.phase == plan::Phase::forward && op.stream != plan::Stream::dp &&
+          (name == "permute" || name == "counts of tokens" || name.starts_with("tokens by") ||
+           name == "expert dispatch"))
+        out += name + ", ";
+    });
+    return out;
+  };
+  EXPECT_EQ(order(4), "permute, counts of tokens, tokens by expert read by the host, expert dispatch, ");
+  EXPECT_EQ(order(1), "permute, ");
+}
+
 TEST(MoeExchange, DeepEpSendsATokenOnceToEachDomain) {
   // 16 ranks, two nodes of 8, ep 16 would need 16 experts: of 16 experts, 2 a token, a rank has one and a node eight.
   // Chance that a node is not visited: C(8,2) / C(16,2) = 28 / 120. Nodes visited: 2 (1 - 28/120) = 23/15; half of

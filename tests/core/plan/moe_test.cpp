@@ -46,6 +46,58 @@ TEST(Moe, LayersWithoutExpertsKeepADenseFeedForward) {
   EXPECT_EQ(plan::layer_parameters(c, 1), (plan::Held{4 * h * h + 4 * h + 8 * h + 2 * h * 128, 8 * 2 * h * 512}));
 }
 
+TEST(Moe, HalvesOfAnExpertMayBeMatmulsOfTheirOwn) {
+  // The toy's 8 experts on one rank, 2 x 512 columns: 16 products of 512 each, as many FLOPs, and gradients of the two
+  // inputs are added.
+  const auto job = [](bool apart) {
+    return with({.dp = 1}, [&](spec::Job& j) {
+      j.model.gated_mlp = true;
+      j.model.bias = false;
+      j.framework.separate_experts = apart;
+      j.strategy.fused_kernels.activation = false;
+    });
+  };
+  const plan::Plan joint = plan::build(job(false)), apart = plan::build(job(true));
+  EXPECT_EQ(walk::flops(joint), walk::flops(apart));
+  EXPECT_EQ(walk::count(joint, joint.roles[0], "expert up input gradients added"), 0);
+  EXPECT_GT(walk::count(apart, apart.roles[0], "expert up input gradients added"), 0);
+  int seen = 0;
+  walk::operators(apart, apart.roles[0], [&](const plan::Call&, const plan::Operator& op) {
+    if (apart.names[op.name] != "expert up") return;
+    const auto& product = std::get<plan::Matmul>(apart.works[op.work]);
+    EXPECT_EQ(product.n, 512);
+    EXPECT_EQ(product.batch, 2 * 8);
+    EXPECT_EQ(op.launches, 2);
+    ++seen;
+  });
+  EXPECT_GT(seen, 0);
+}
+
+TEST(Moe, ExpertsOfOneRankAreCastAndCopiedLikeUnitsOfMany) {
+  // FSDP2 on 4 ranks with ep 4: dense weights are gathered, experts are whole. Each pass casts their fp32 masters (4 to
+  // 2 bytes) and copies (2 to 2); gradients in fp32 are divided and copied.
+  const spec::Job j = with({.dp = 4, .zero = 3}, [](spec::Job& job) {
+    job.strategy.ep = 4;
+    job.framework.unit_copies = job.framework.fp32_shards = true;
+  });
+  const plan::Plan p = plan::build(j);
+  const std::int64_t experts = plan::layer_parameters(Context(j), 0).experts;
+  ASSERT_GT(experts, 0);
+  int casts = 0, sums = 0;
+  walk::operators(p, p.roles[0], [&](const plan::Call&, const plan::Operator& op) {
+    const std::string& name = p.names[op.name];
+    if (name != "unit cast" && name != "unit gradient copy-out") return;
+    const auto& work = std::get<plan::MemoryBound>(p.works[op.work]);
+    const bool cast = name == "unit cast";
+    EXPECT_EQ(work.read, cast ? experts * (4 + 2) : experts * 2 * 4);
+    EXPECT_EQ(work.written, cast ? experts * (2 + 2) : experts * 2 * 4);
+    (cast ? casts : sums) += 1;
+  });
+  const int layers = static_cast<int>(j.model.layers), microbatches = static_cast<int>(Context(j).microbatches);
+  EXPECT_EQ(casts, microbatches * (2 * layers - 1));  // the last block stays for its backward
+  EXPECT_EQ(sums, microbatches * layers);
+}
+
 TEST(Moe, FusedExpertsLeaveTheReadOfTheActivationsGradientAlone) {
   // 128 tokens x 2 experts are 256 rows; up writes 2 x 512 numbers of each, the activation 512, down 256. Without
   // fusing: the input's cast, the activation, its cast; gradients: of down's output cast, of the activation, of up's

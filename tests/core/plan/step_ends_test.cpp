@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
 
 #include "tests/core/plan/walk.h"
 
@@ -46,6 +49,38 @@ TEST(StepEnds, SixteenBitGradientsOfAFlatTensorAreLaidOutBeforeTheyAreCast) {
   EXPECT_EQ(taken(spec::Dtype::fp32, true, 1, 0), 4 * 1000);  // no cast, no second tensor
   EXPECT_EQ(taken(spec::Dtype::bf16, false, 1, 0), 4 * 1000);
   EXPECT_EQ(taken(spec::Dtype::bf16, true, 3, 1600), (2 + 4) * 400);  // 400 fp32 weights a tile
+}
+
+TEST(StepEnds, AFlatTensorOfSharesIsLaidOutCastClippedAndRead) {
+  // Zero 1 on one rank, bf16 gradients: the norm reads 2 bytes of each and, by a copy in fp64, 8 more; flattened (2, 2)
+  // and cast (2, 4); clipped (4, 4); the update reads that gradient, two moments and the master (16), and the master
+  // once more for the 16-bit weight (4).
+  const auto moved = [](int zero) {
+    const spec::Job j = toy::job({.dp = 4, .zero = zero}, [](spec::Job& job) {
+      job.framework.flat_workspace = job.framework.fp64_norm = true;
+      job.framework.optimizer_workspace = 4;
+      job.training.gradient_dtype = spec::Dtype::bf16;
+    });
+    const plan::Plan p = plan::build(j);
+    const std::int64_t owned = plan::optimizer_share(plan::Context(j), {walk::parameters(j, p.roles[0]), 0}).total();
+    std::map<std::string, std::pair<std::int64_t, std::int64_t>> out;  // bytes a parameter, read and written
+    walk::operators(p, p.roles[0], [&](const plan::Call&, const plan::Operator& op) {
+      const auto* work = std::get_if<plan::MemoryBound>(&p.works[op.work]);
+      if (work && op.phase == plan::Phase::optimizer)
+        out[p.names[op.name]] = {work->read / owned, work->written / owned};
+    });
+    return out;
+  };
+  using Bytes = std::pair<std::int64_t, std::int64_t>;
+  auto of_shares = moved(1), whole = moved(0);
+  EXPECT_EQ(of_shares["gradient norm"], Bytes(2 + 8, 8));
+  EXPECT_EQ(of_shares["flatten gradients"], Bytes(2 + 2, 2 + 4));
+  EXPECT_EQ(of_shares["clip gradients"], Bytes(4, 4));
+  EXPECT_EQ(of_shares["optimizer"], Bytes(4 + 12 + 4, 12 + 2));
+  EXPECT_EQ(whole.count("flatten gradients"), 0U);
+  EXPECT_EQ(whole["gradient norm"], Bytes(2, 0));
+  EXPECT_EQ(whole["clip gradients"], Bytes(2, 2));
+  EXPECT_EQ(whole["optimizer"], Bytes(2 + 12, 12 + 2));
 }
 
 TEST(StepEnds, ShardsThatAreTheMastersAreReadAndWrittenOnce) {

@@ -47,6 +47,22 @@ TEST(Units, GatherForBothPassesOfEachMicrobatch) {
   }
 }
 
+TEST(Units, LetTheHostWaitForEachMicrobatch) {
+  // For its loss at any stage of ZeRO; for its reductions under zero 3.
+  const auto waits = [](int zero, bool loss, const char* name) {
+    const spec::Job j = toy::job({.dp = 2, .zero = zero, .microbatches = 3}, [&](spec::Job& job) {
+      job.framework.reads_each_loss = loss;
+      job.framework.awaits_units = !loss;
+    });
+    const plan::Plan p = plan::build(j);
+    return walk::count(p, p.roles[0], name);
+  };
+  EXPECT_EQ(waits(0, true, "loss read by the host"), 3);
+  EXPECT_EQ(waits(3, true, "loss read by the host"), 3);
+  EXPECT_EQ(waits(3, false, "reductions awaited by the host"), 3);
+  EXPECT_EQ(waits(1, false, "reductions awaited by the host"), 0);
+}
+
 TEST(Units, SendHalfAsMuchAgainAsPlainDataParallelism) {
   // One dtype and microbatch; an all-reduce counts twice its bytes. A block is gathered twice and scattered once; what
   // stays, the root and without a pipeline the last block, is gathered once: 3 P - stays against 2 P.

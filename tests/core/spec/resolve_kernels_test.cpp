@@ -39,6 +39,37 @@ TEST(ResolveKernels, AFrameworkThatCompilesEveryStepSaysSoAndCannotBeDenied) {
   EXPECT_EQ(faults.front().field, "strategy.compile");
 }
 
+TEST(ResolveKernels, AnUpdateByAChainOfKernelsTakesLongerAndHasMemoryOfItsOwn) {
+  const auto resolved = [](double of_framework, std::optional<bool> fused) {
+    Job job = small_job();
+    job.framework.optimizer_passes = of_framework;
+    job.framework.optimizer_workspace = of_framework > 1 ? 4 : 0;
+    job.strategy.fused_kernels.optimizer = fused;
+    return resolve(job);
+  };
+  const auto passes = [&](double f, std::optional<bool> fused) {
+    return resolved(f, fused).framework.optimizer_passes;
+  };
+  const auto bytes = [&](double f, std::optional<bool> fused) {
+    return resolved(f, fused).framework.optimizer_workspace;
+  };
+  EXPECT_EQ(passes(1, {}), 1);
+  EXPECT_EQ(passes(1, false), 2.6);  // docs/prices.md
+  EXPECT_EQ(bytes(1, false), 4);     // fp32 square roots of second moments
+  EXPECT_EQ(passes(2.6, {}), 2.6);
+  EXPECT_EQ(passes(2.6, true), 1);
+  EXPECT_EQ(bytes(2.6, true), 0);
+  const auto told = resolved(2.6, {}).assumptions;
+  EXPECT_TRUE(std::ranges::any_of(told, [](auto& a) { return a.starts_with("fused_kernels.optimizer: false"); }));
+
+  Job other = small_job();
+  other.training.optimizer = Optimizer::sgd;
+  other.strategy.fused_kernels.optimizer = true;
+  const std::vector<base::Fault> faults = check(resolve(other));
+  ASSERT_EQ(faults.size(), 1U);
+  EXPECT_EQ(faults.front().field, "strategy.fused_kernels.optimizer");
+}
+
 TEST(ResolveKernels, TrainersThatCompileTheLossSince2025DoSoWhereNothingOlderRuns) {
   const auto apart = [](bool since_2025, bool compile, const auto& with) {
     Job job = small_job();

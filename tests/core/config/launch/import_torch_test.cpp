@@ -49,6 +49,18 @@ TEST_F(ImportedJob, ACompiledLossIsAKeyOnlyWhereItIsNotCompiledUnasked) {
   EXPECT_TRUE(has(out(of_2025, "components = [\"model\"]\n"), "strategy.fused_kernels.cross_entropy=false\n"));
 }
 
+TEST_F(ImportedJob, TorchtitansOptimizerIsOneKernelOrAChain) {
+  for (const auto& [told, key] : {std::pair{"fused", "true"}, {"foreach", "false"}}) {
+    const std::string out =
+        read("torchtitan", "a.toml",
+             "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nseq_len = 8192\nlocal_batch_size = 2\n"
+             "[activation_checkpoint]\nmode = \"full\"\n[optimizer]\nimplementation = \"" +
+                 std::string(told) + "\"\n",
+             kCluster);
+    EXPECT_TRUE(has(out, std::string("strategy.fused_kernels.optimizer=") + key + "\n")) << out;
+  }
+}
+
 TEST_F(ImportedJob, AScheduleWithoutStagesIsNotRead) {
   const std::string out =
       read("torchtitan", "a.toml",
