@@ -250,6 +250,8 @@ TEST(Inputs, NameEveryRateOfTheFramework) {
                                                "frees_added_gradients",
                                                "ring_gathers",
                                                "separate_linears",
+                                               "separate_experts",
+                                               "counts_behind_rows",
                                                "turned_heads",
                                                "strided_eager",
                                                "attention_copies",
