@@ -48,15 +48,14 @@ std::string other_sender(const std::string& name) {
   }
   if (!any_of(name, {"userbuffers"})) return "";
   if (any_of(name, {"push", "pull"})) return "send_recv";
-  return any_of(name, {"_ag"})                    ? "all_gather"
-         : any_of(name, {"_rs", "reducescatter"}) ? "reduce_scatter"
-                                                  : "all_reduce";
+  if (any_of(name, {"_ag"})) return "all_gather";
+  if (any_of(name, {"_rs", "reducescatter"})) return "reduce_scatter";
+  return any_of(name, {"sum", "allreduce"}) ? "all_reduce" : "";
 }
 
 std::string attention_family(const std::string& name) {
-  return any_of(name, {"bwd", "bprop", "backward", "cutlassb", "dot_do_o", "dkdv", "convert_dq", "bwd_kernel"})
-             ? "attention backward"
-             : "attention forward";
+  return any_of(name, {"bwd", "bprop", "backward", "cutlassb", "dot_do_o", "dkdv", "convert_dq"}) ? "attention backward"
+                                                                                                  : "attention forward";
 }
 
 struct Rule {
@@ -108,8 +107,9 @@ bool is_collective(const std::string& name) {
 /// Of a compiler's, only those made of a template for it.
 bool is_attention(const std::string& name) {
   if (name.starts_with("triton_") && !name.starts_with("triton_tem_")) return false;
-  return any_of(name, {"flash_", "flash::", "flashattn", "fmha", "sdpa", "attention", "attn", "dot_do_o", "convert_dq",
-                       "bwd_kernel_dk", "bwd_kernel_dq"});
+  if (any_of(name, {"flashinfer::norm"})) return false;
+  return any_of(name, {"flash_", "flash::", "flashinfer", "flashmla", "fmha", "sdpa", "attention", "attn", "dot_do_o",
+                       "convert_dq", "bwd_kernel_dk", "bwd_kernel_dq"});
 }
 
 }  // namespace

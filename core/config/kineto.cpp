@@ -269,11 +269,9 @@ class ProfileReader {
                                 100 * others / all, base::quoted(names_.all()[static_cast<std::size_t>(most->first)])));
   }
 
-  /// Programmatic launches begin a little before their predecessor has ended; what runs beside it for most of its time
-  /// is of another branch of a graph.
-  static bool beside(const Kernel& kernel, const Span& before) {
-    return 2 * (before.end - kernel.start) > kernel.end - kernel.start;
-  }
+  /// Programmatic launches begin before their predecessor has ended, and end behind it; what ends before it is of
+  /// another branch of a graph.
+  static bool beside(const Kernel& kernel, const Span& before) { return kernel.end <= before.end; }
 
   /// Spans of a track do not overlap.
   static void append(const Kernel& kernel, std::vector<Span>& spans) {

@@ -145,7 +145,8 @@ std::int64_t Block::widest_gradient_bytes() const {
     return c_.tokens * (widest + c_.hidden * (apart && dense ? 2 : 1)) * c_.element;
   }
   const MoeShape shape(c_);
-  const std::int64_t around = shape.rows * (shape.up_width + shape.width) * c_.element;
+  const int inputs = separates_experts(c_) ? 2 : 1;
+  const std::int64_t around = shape.rows * (shape.up_width + inputs * shape.width) * c_.element;
   if (!weighs_wide(c_)) return around;
   // In fp32 the gradient of weighed results, that of the results and the product that is summed up for the weights,
   // before anything is exchanged.

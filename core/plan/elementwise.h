@@ -44,9 +44,9 @@ Chain rope_backward(const Context&);
 Chain rotation(const Context&, std::int64_t elements, bool backward);
 /// K and V of a group copied to each of its query heads, or the sum of their gradients.
 Chain expand_kv(const Context&, bool backward);
-/// Sum of `parts` gradients of one tensor, pair by pair or in one compiled kernel.
 /// Whether the halves of each expert's gated feed-forward are matmuls of their own.
 bool separates_experts(const Context&);
+/// Sum of `parts` gradients of one tensor, pair by pair or in one compiled kernel.
 Chain gradient_sum(const Context&, std::int64_t elements, int parts);
 /// Residual addition, with bias and dropout where the job has it.
 Chain residual_forward(const Context&);

@@ -182,7 +182,7 @@ Passes::Backward Passes::backward(int index, BackwardKind kind, Weights when) {
   weights.phase = out.phase = Phase::backward;
   const bool defers = split && chunk.layers > 0;  // an embedding or a head alone has no input gradient to go first
   if (defers) out.defer_weights(&weights);
-  SegmentBuilder& last = defers ? weights : out;  // where gradients are complete
+  SegmentBuilder& last = defers ? weights : out;                // where gradients are complete
   const bool late = when == Weights::late && chunk.layers > 0;  // likewise
   if (late) out.delay_weights(&weights);
   edges_.finish_sends(out);

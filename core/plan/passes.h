@@ -59,8 +59,8 @@ class Passes {
   /// The layer that the pen stands at.
   void write_layer(SegmentBuilder&, spec::Recompute::Kind, bool backward);
   void forward_layers(SegmentBuilder&, int chunk, bool by_buckets, ForwardOffload&, ForwardUnits&);
-  /// `buckets`, here and below: nullptr where gradients are not complete behind this pass.
   void await_microbatch(SegmentBuilder&) const;
+  /// `buckets`, here and below: nullptr where gradients are not complete behind this pass.
   void backward_head(SegmentBuilder&, const Chunk&, bool odd, BackwardUnits&, GradientBuckets* buckets);
   class MadeGradients;
   void backward_layers(SegmentBuilder&, const Chunk&, Weights when, BackwardOffload&, BackwardUnits&, GradientBuckets*,

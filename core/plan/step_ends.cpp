@@ -107,7 +107,7 @@ void reduce_copied_heads(const Context& c, SegmentBuilder& out, const std::vecto
 }
 
 /// Whether a rank updates its share as one tensor of fp32 gradients, which those become first.
-bool updates_flat(const Context& c) { return c.job.framework.flat_workspace && c.strategy.zero >= 1; }
+bool updates_flat(const Context& c) { return c.job.framework.flat_workspace && c.strategy.zero >= 1 && !by_muon(c); }
 
 /// Bytes of a gradient where it is clipped and the optimizer reads it.
 std::int64_t updating_gradient_element(const Context& c) {

@@ -37,6 +37,9 @@ class Precision : Rules {
     if (s_.fused_kernels.optimizer && t_.optimizer != Optimizer::adamw) {
       fault("strategy.fused_kernels.optimizer", "is of AdamW, and the optimizer is " + std::string(name(t_.optimizer)),
             "leave it out, or write optimizer: adamw");
+    } else if (s_.fused_kernels.optimizer && s_.offload.updates_on_host()) {
+      fault("strategy.fused_kernels.optimizer", "is of kernels, and the optimizer is on the host",
+            "leave it out, or write offload: {optimizer: none}");
     }
     if (s_.fused_kernels.experts == true) {
       const std::string why = no_fused_experts(job_);

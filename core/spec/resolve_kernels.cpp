@@ -197,9 +197,8 @@ void fill_model_code(Job& job, Filler& of_framework) {
   const bool blocking = job.strategy.overlap.tp.value_or(usual) == TpOverlap::none;
   f.keeps_gathered |= f.keeps_blocking_gathers && job.strategy.sp && blocking;
   const bool own = f.own_models && job.strategy.zero >= 2;
-  // Transformers moves the labels instead since 4.50 of March 2025.
-  const bool others = f.name == "deepspeed" && !own;
-  f.moves_logits = f.moves_logits && !others && software_year(job) < 2025;
+  // Transformers' code, whose linears are apart, moves the labels instead since 4.50 of March 2025.
+  f.moves_logits = f.moves_logits && (own || f.separate_linears) && software_year(job) < 2025;
   if (!own) return;
   f.shifted_logits = false;  // the framework's own loss
   if (f.shards_by_dtensor) {

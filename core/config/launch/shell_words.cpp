@@ -40,7 +40,7 @@ std::size_t assignment_in(std::string_view word) {
   return std::ranges::all_of(name, is_name_letter) ? equals : word.npos;
 }
 
-/// The name in front of the "=", "+=" or "[" of a word.
+/// The name in front of "=" or "+=".
 std::string name_in(const std::string& word) { return word.substr(0, word.find_first_of("+=")); }
 
 /// Reads commands one after the other: words of the one that is read stand in command_ until it ends.
@@ -68,6 +68,10 @@ class Reader {
     bool dead = false;      // of a branch that is not taken
     bool doubtful = false;  // out of a variable that a branch may have set
   };
+
+  /// Whether what is read is of a branch or behind a question of a list that lets nothing of it run; or may.
+  bool dead() const { return branches_.dead() || (!asks_ && list_.runs() == false); }
+  bool conditional() const { return branches_.conditional() || (!asks_ && !list_.runs()); }
 
   base::Where where(Place place) const { return {name_, place.line, place.column}; }
   ShellExpansion expansion() const { return ShellExpansion(variables_, nested_); }
@@ -150,6 +154,7 @@ class Reader {
     }
     if (c == '(' && text_.peek(1) == '(' && !in_word_ && begins_command()) return statement();
     text_.next();
+    if (c == ')' && open_ == 0 && depth_ > 0) return end_array();
     list_.lose();
     if (c == '(' && text_.peek() == ')' && in_word_ && !word_.letters.ends_with('$')) {
       text_.next();  // the name of a function
@@ -161,12 +166,15 @@ class Reader {
       ++open_;
     } else if (open_ > 0) {
       --open_;
-    } else if (depth_ > 0) {
-      --depth_;
-      end_command();
     } else {
       command_.clear();
     }
+  }
+  void end_array() {
+    end_word();
+    --depth_;
+    end_command();
+    assigns_ = true;
   }
 
   void piece() {
@@ -226,8 +234,8 @@ class Reader {
   void statement() {
     const Place begin = text_.place();
     const std::string written = text_.brackets('(', ')');
-    list_.lose();
     if (written.ends_with("))")) compute(written.substr(2, written.size() - 4), begin);
+    list_.lose();
   }
 
   /// NAME = ..., NAME += ..., NAME++: the variable's value is known, or it is one no more.
@@ -241,13 +249,12 @@ class Reader {
     const bool with =
         !steps && rest.size() > 1 && rest[1] == '=' && std::string_view("+-*/%").find(rest[0]) != rest.npos;
     const bool sets = rest.starts_with('=') && !rest.starts_with("==");
-    if (name.empty() || branches_.dead() || (!steps && !with && !sets)) return;
+    if (name.empty() || dead() || (!steps && !with && !sets)) return;
     const std::string becomes = steps  ? name + rest[0] + '1'
                                 : with ? name + rest[0] + '(' + rest.substr(2) + ')'
                                        : rest.substr(1);
     const std::optional<std::int64_t> value = expansion().computed(becomes, at);
-    variables_.assign(name, at_one(value ? std::to_string(*value) : "$((" + text + "))", at), false,
-                      branches_.conditional(), at);
+    variables_.assign(name, at_one(value ? std::to_string(*value) : "$((" + text + "))", at), false, conditional(), at);
   }
 
   void begin_word(Place at) {
@@ -275,17 +282,18 @@ class Reader {
       put(reader_of(word_).script(), command_, word_.conditional());
     } else {
       if (begins) begin_program();
-      if (!begins && !branches_.dead()) take_operand();
+      if (!begins && !dead()) take_operand();
       if (among(kDeclare, program()) && program() != "export") arrays_.insert(word_.letters);  // it holds nothing yet
-      if (word_.letters.starts_with("--") && !branches_.dead()) note_blocking();
-      if (!command_.empty() && command_.back().text == "for") variables_.lose(word_.letters);  // set in each round
+      if (word_.letters.starts_with("--") && !dead()) note_blocking();
+      if (!dead() && !command_.empty() && command_.back().text == "for")
+        variables_.lose(word_.letters);  // set in each round
       put_word(word_.letters, begin_);
       command_.back().conditional |= word_.conditional();
       command_.back().doubtful = word_.conditional();
     }
   }
   void put_word(std::string text, Place at) {
-    command_.push_back({{std::move(text), where(at), false, branches_.conditional()}, branches_.dead()});
+    command_.push_back({{std::move(text), where(at), false, conditional()}, dead()});
   }
 
   /// The word is one of the shell's own, or a program.
@@ -296,7 +304,7 @@ class Reader {
       asks_ = true;
       list_ = {};
     }
-    if (word == "for" || word == "while" || word == "until") ++loops_;
+    if (word == "for" || word == "while" || word == "until" || word == "select") ++loops_;
     if (word == "done") --loops_;
     if (word == "if") branches_.begin_if();
     if (word == "case") branches_.begin_case();
@@ -312,30 +320,28 @@ class Reader {
   /// The word stands behind a program, which may set variables.
   void take_operand() {
     if (program() == "let") compute(word_.letters, begin_);
-    if (program() == "unset" && !branches_.conditional()) variables_.erase(word_.letters);
+    if (program() == "unset" && !conditional()) variables_.erase(word_.letters);
   }
 
   /// Words of a text that is a script itself.
-  void put(ShellScript script, std::vector<Word>& into, bool conditional) {
+  void put(ShellScript script, std::vector<Word>& into, bool doubtful) {
     if (script.launch_blocking) blocking_ = script.launch_blocking;
     arrays_.insert(script.arrays.begin(), script.arrays.end());
     for (ShellWord& word : script.words) {
-      word.conditional |= conditional || branches_.conditional();
-      if (!word.ends_command || &into == &out_) into.push_back({std::move(word), branches_.dead()});
+      word.conditional |= doubtful || conditional();
+      if (!word.ends_command || &into == &out_) into.push_back({std::move(word), dead()});
     }
   }
 
   void assign(std::size_t equals) {
     const bool adds = word_.letters[equals - 1] == '+';
     const std::string name = word_.letters.substr(0, equals - (adds ? 1 : 0));
-    if (branches_.dead()) return variables_.leave_empty(name);
     PlacedText value = word_.from(equals + 1);
     assigns_ = assigns_.value_or(true) && value.letters.find_first_of("$`") == std::string::npos;
-    const std::optional<bool> runs = asks_ ? true : list_.runs();
-    if (runs == false) return variables_.leave_empty(name);
+    if (dead()) return variables_.leave_empty(name);
     const bool declared = std::ranges::any_of(command_, [](const Word& word) { return among(kDeclare, word.text); });
     if (!declared && !before_) before_ = variables_;
-    variables_.assign(name, std::move(value), adds, branches_.conditional() || !runs, begin_);
+    variables_.assign(name, std::move(value), adds, conditional(), begin_);
   }
 
   /// What has ended is one of the commands that an if asks, or of a list. Of a list, what comes is known where it holds
@@ -352,8 +358,10 @@ class Reader {
     const bool assigns =
         assigns_ == true && std::ranges::all_of(words, [](const std::string& word) { return among(kDeclare, word); });
     const std::optional<bool> truth = assigns ? true : shell_condition(words);
+    const bool skipped = list_.runs() == false;
     list_.add(truth && no ? std::optional(!*truth) : truth, join);
-    if (!asks_ && (loops_ > 0 || (!assigns && !asks_for_truth(words)))) list_.lose();
+    const bool known = assigns || asks_for_truth(words) || skipped;  // nothing comes of what is not run
+    if (!asks_ && (loops_ > 0 || !known)) list_.lose();
   }
   /// Within "[[" words like "&&" are its own.
   bool between_brackets() const {

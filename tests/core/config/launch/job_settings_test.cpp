@@ -69,7 +69,8 @@ Keys told_to_exporters() {
        {job("tp: 2, cp: 2, zero: 3, shard: 8, recompute: {kind: full, layers: 2}, fsdp: {limit_all_gathers: 2}, "
             "attention_kernel: fused_softmax, lora: {rank: 16, targets: [qkv]}",
             ", precision: fp8, packing: {mean: 512, deviation: 64}"),
-        job("pp: 4, schedule: interleaved, vpp: 2, stage_layers: [5, 3, 4, 4, 4, 4, 4, 4], vocab_parallel: tensor",
+        job("pp: 4, schedule: interleaved, vpp: 2, stage_layers: [5, 3, 4, 4, 4, 4, 4, 4], vocab_parallel: tensor, "
+            "fused_kernels: {optimizer: true}",
             ", packing: {lengths: [4096, 4096]}"),
         job("pp: 4, vocab_parallel: pipeline, recompute: {kind: selective, modules: [core_attn]}"),
         job("ep: 8, zero: 1, moe_capacity_factor: 1.25", "", "qwen3-30b-a3b")}) {

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace {
 
 using config::launch::shell_words;
@@ -167,11 +169,15 @@ TEST(ShellWords, AListOfQuestionsAndAssignmentsIsReadAsItWouldRun) {
   EXPECT_EQ(a_after("[ $D = 2 ] && # why\n  A=4"), "2");  // goes on in the next line
   EXPECT_EQ(a_after("[ $D = 2 ] && x=1; A=4"), "4");      // is over
   EXPECT_EQ(a_after("[ -z $E ] && A=4"), "4");            // one word, which is a text
+  EXPECT_EQ(a_after("[ $D = 2 ] && grep x y && A=4"), "2");
+  EXPECT_EQ(a_after("[ $D = 2 ] && let A=A*2"), "2");
+  EXPECT_EQ(a_after("[ $D = 1 ] && let A=A*2"), "4");
+  EXPECT_EQ(a_after("[ $D = 2 ] && (( A = A * 2 ))"), "2");
+  EXPECT_EQ(a_after("[ $D = 2 ] && unset A"), "2");
   // All else is read as if it ran.
   EXPECT_EQ(a_after("cd x && A=4"), "4");
   EXPECT_EQ(a_after("[ $D = 2 ] && { x; A=4; }"), "4");
   EXPECT_EQ(a_after("[ $D = 2 ] && ( A=4 )"), "4");
-  EXPECT_EQ(a_after("[ $D = 2 ] && grep x y && A=4"), "4");
   EXPECT_EQ(a_after("i=0\nwhile [ $i -lt 3 ]; do [ $i = 2 ] && A=4; i=$((i+1)); done"), "4");
 }
 
@@ -195,6 +201,10 @@ TEST(ShellWords, OfAListWhatIsKnownDecides) {
   // Whatever X is, its question or the assignment is true: what stands behind the second "||" is not run.
   EXPECT_TRUE(words("B=0\n[ -z \"$X\" ] || A=1 || B=2\nrun $B").ends_with("run 0 ;"));
   EXPECT_TRUE(words("if true; then [ 1 = 2 ] && A=1; fi\nrun A$A").ends_with("run A ;"));
+  EXPECT_EQ(words("[ 1 = 2 ] && ARGS+=(--fp8) || run"), "[ 1 = 2 ] ; run ;");
+  EXPECT_EQ(words("[ 1 = 2 ] && other --x\nrun"), "[ 1 = 2 ] ; run ;");
+  const auto perhaps = shell_words("[ $X = 1 ] && ARGS+=(--fp8)\n", "run.sh");
+  EXPECT_TRUE(std::ranges::any_of(perhaps, [](auto& word) { return word.text == "--fp8" && word.conditional; }));
   // In each round of a loop it is another one, whichever list sets it, too.
   EXPECT_TRUE(words("for A in 1 2; do x; done\n[ 1 = 2 ] && A=1\nrun $A").ends_with("run $A ;"));
 }
