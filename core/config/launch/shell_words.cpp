@@ -70,8 +70,15 @@ class Reader {
   };
 
   /// Whether what is read is of a branch or behind a question of a list that lets nothing of it run; or may.
-  bool dead() const { return branches_.dead() || (!asks_ && list_.runs() == false); }
-  bool conditional() const { return branches_.conditional() || (!asks_ && !list_.runs()); }
+  bool dead() const {
+    return branches_.dead() || of_lists([](const ShellList& list) { return list.runs() == false; });
+  }
+  bool conditional() const {
+    return branches_.conditional() || of_lists([](const ShellList& list) { return !list.runs(); });
+  }
+  bool of_lists(bool (*holds)(const ShellList&)) const {
+    return std::ranges::any_of(groups_, holds) || (!asks_ && holds(list_));
+  }
 
   base::Where where(Place place) const { return {name_, place.line, place.column}; }
   ShellExpansion expansion() const { return ShellExpansion(variables_, nested_); }
@@ -304,6 +311,11 @@ class Reader {
       asks_ = true;
       list_ = {};
     }
+    if (word == "{") groups_.push_back(std::exchange(list_, {}));
+    if (word == "}" && !groups_.empty()) {
+      list_ = groups_.back();
+      groups_.pop_back();
+    }
     if (word == "for" || word == "while" || word == "until" || word == "select") ++loops_;
     if (word == "done") --loops_;
     if (word == "if") branches_.begin_if();
@@ -357,10 +369,11 @@ class Reader {
     if (words.empty() && !assigns_) return;
     const bool assigns =
         assigns_ == true && std::ranges::all_of(words, [](const std::string& word) { return among(kDeclare, word); });
-    const std::optional<bool> truth = assigns ? true : shell_condition(words);
+    const bool group = words.size() == 1 && words[0] == "}";  // taken to have succeeded
+    const std::optional<bool> truth = assigns || group ? true : shell_condition(words);
     const bool skipped = list_.runs() == false;
     list_.add(truth && no ? std::optional(!*truth) : truth, join);
-    const bool known = assigns || asks_for_truth(words) || skipped;  // nothing comes of what is not run
+    const bool known = assigns || group || asks_for_truth(words) || skipped;  // nothing comes of what is not run
     if (!asks_ && (loops_ > 0 || !known)) list_.lose();
   }
   /// Within "[[" words like "&&" are its own.
@@ -431,6 +444,7 @@ class Reader {
   int loops_ = 0;
   ShellBranches branches_;
   ShellList list_;
+  std::vector<ShellList> groups_;       // around "{ ... }"
   bool asks_ = false;                   // between if, elif, while, until and then or do
   bool continues_ = false;              // behind "&&" or "||", before the next word
   std::size_t line_ = 0;                // where it begins

@@ -174,9 +174,12 @@ TEST(ShellWords, AListOfQuestionsAndAssignmentsIsReadAsItWouldRun) {
   EXPECT_EQ(a_after("[ $D = 1 ] && let A=A*2"), "4");
   EXPECT_EQ(a_after("[ $D = 2 ] && (( A = A * 2 ))"), "2");
   EXPECT_EQ(a_after("[ $D = 2 ] && unset A"), "2");
+  EXPECT_EQ(a_after("[ $D = 2 ] && { x; A=4; }"), "2");
+  EXPECT_EQ(a_after("[ $D = 1 ] && { A=4; } || { A=8; }"), "4");
+  EXPECT_EQ(a_after("[ $D = 2 ] && { A=4; } || { A=8; }"), "8");
+  EXPECT_EQ(a_after("f() {\n  A=4\n}\n"), "4");  // a function is read where it stands
   // All else is read as if it ran.
   EXPECT_EQ(a_after("cd x && A=4"), "4");
-  EXPECT_EQ(a_after("[ $D = 2 ] && { x; A=4; }"), "4");
   EXPECT_EQ(a_after("[ $D = 2 ] && ( A=4 )"), "4");
   EXPECT_EQ(a_after("i=0\nwhile [ $i -lt 3 ]; do [ $i = 2 ] && A=4; i=$((i+1)); done"), "4");
 }
