@@ -230,18 +230,19 @@ class ProfileReader {
     out.trace.length = out.period = step.length;
     tell_others(kernels, out.notes);
     std::map<std::pair<std::int32_t, int>, std::size_t> track_of;  // by stream and lane
-    const auto track = [&](std::int32_t stream, int lane, const std::string& name) {
+    const std::int32_t computing = compute_stream(kernels);
+    const auto track = [&](std::int32_t stream, int lane) {
       const auto [known, fresh] = track_of.emplace(std::pair(stream, lane), out.trace.tracks.size());
-      if (fresh)
+      if (fresh) {
+        const std::string name = stream == computing ? "compute" : "stream " + std::to_string(stream);
         out.trace.tracks.push_back({rank, 0, name + (lane > 0 ? " (" + std::to_string(lane + 1) + ")" : ""), {}});
+      }
       return known->second;
     };
-    const std::int32_t computing = compute_stream(kernels);
-    track(computing, 0, "compute");
+    track(computing, 0);
     for (const Kernel& kernel : kernels) {
-      const std::string name = kernel.stream == computing ? "compute" : "stream " + std::to_string(kernel.stream);
       for (int lane = 0;; ++lane) {
-        std::vector<Span>& spans = out.trace.tracks[track(kernel.stream, lane, name)].spans;
+        std::vector<Span>& spans = out.trace.tracks[track(kernel.stream, lane)].spans;
         if (!spans.empty() && beside(kernel, spans.back())) continue;
         append(kernel, spans);
         break;

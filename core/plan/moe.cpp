@@ -122,20 +122,16 @@ void MoeLayer::router_forward(bool again) {
   const int kernels = c_.job.framework.router_kernels;
   const int launches = std::max(kernels, c_.job.framework.router_launches);
   out_.compute(router_chain(scores, kernels), "router top-k", launches);
-  if (!counts_behind_rows() && !again) read_counts();
+  if (!counts_behind_rows(c_) && !again) read_counts();
 }
 
 void MoeLayer::read_counts() {
   if (shape_.counted_by_host) out_.compute(HostSync{}, "tokens by expert read by the host", 0);
 }
 
-bool MoeLayer::counts_behind_rows() const {
-  return c_.job.framework.counts_behind_rows && c_.strategy.moe_dispatcher == MoeDispatcher::alltoall;
-}
-
 /// What each rank will receive is known to the host when the ranks have told each other (torchtitan's _token_dispatch).
 void MoeLayer::exchange_counts() {
-  if (!counts_behind_rows() || !shape_.counted_by_host) return;
+  if (!counts_behind_rows(c_) || !shape_.counted_by_host) return;
   const std::int16_t channel = out_.pool().channel({Channel::Kind::group, Axis::ep});
   const Collective counts{CollectiveKind::all_to_all, 4 * std::int64_t{c_.model.moe->experts}, c_.group(Axis::ep)};
   out_.communicate(counts, "counts of tokens", Stream::ep, channel, {Stream::compute});

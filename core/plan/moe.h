@@ -67,7 +67,6 @@ class MoeLayer {
   void send_to_experts(std::string_view name, std::int64_t element);
   void send_back(std::string_view name, std::int64_t element);
   void exchange(CollectiveKind, Axis, Stream, std::int64_t rows, std::int64_t element, std::string_view name);
-  bool counts_behind_rows() const;
   void read_counts();
   void exchange_counts();
   void exchange_over_etp(CollectiveKind, std::string_view name);

@@ -45,6 +45,11 @@ KeptChoices kept_choices(const spec::Strategy& s, const spec::Moe& moe, double r
   return out;
 }
 
+bool counts_behind_rows(const Context& c) {
+  const bool plain = c.strategy.ep == 1 || c.strategy.moe_dispatcher == spec::MoeDispatcher::alltoall;
+  return plain && c.job.framework.counts_behind_rows;
+}
+
 MoeShape::MoeShape(const Context& c) {
   const spec::Moe& moe = *c.model.moe;
   const spec::Strategy& s = c.strategy;
@@ -66,7 +71,7 @@ MoeShape::MoeShape(const Context& c) {
     }
   }
   // Grouped matmuls take counts on the device; exchanges need them on the host.
-  counted_by_host = !s.pads_experts() && !(c.job.framework.counts_behind_rows && s.ep == 1);
+  counted_by_host = !s.pads_experts() && !(counts_behind_rows(c) && s.ep == 1);
   rows = received * s.etp;
   experts = s.pads_experts() ? moe.experts / s.ep : chosen_experts(moe, s, tokens * s.ep * s.etp);
   rows_per_expert = (rows + experts - 1) / experts;

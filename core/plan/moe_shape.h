@@ -50,6 +50,10 @@ MoeActivations moe_activations(const Context&);
 /// Whether a copy for each expert is made before tokens are sent, not where they arrive.
 bool copies_first(const Context&);
 
+/// Whether the host leaves the router's counts alone until rows are laid out: where an all-to-all needs them then, or on
+/// one rank no exchange at all.
+bool counts_behind_rows(const Context&);
+
 /// Whether tokens reach places at experts of a limited room by products with a mask (Framework::multiplies_rows).
 bool multiplies_rows(const Context&);
 

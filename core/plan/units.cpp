@@ -83,7 +83,7 @@ void Gathers::start(const Held& held, int slot, int layer, bool behind_compute) 
 void Gathers::copy_experts(const Held& held, int layer) {
   const std::int64_t experts = experts_alone(c_, held);
   if (experts == 0) return;
-  const std::int64_t kept = experts * (shards_masters(c_) ? 4 : c_.element), copy = experts * c_.element;
+  const std::int64_t kept = experts * weight_element(c_), copy = experts * c_.element;
   const std::int16_t computing = std::exchange(out_.layer, static_cast<std::int16_t>(layer));
   out_.take(Category::parameters, copy);
   out_.compute(MemoryBound{MemoryBound::Kind::copy, kept + copy, 2 * copy, 2}, "unit cast", 2);

@@ -347,7 +347,7 @@ class Reader {
 
   void assign(std::size_t equals) {
     const bool adds = word_.letters[equals - 1] == '+';
-    const std::string name = word_.letters.substr(0, equals - (adds ? 1 : 0));
+    const std::string name = name_in(word_.letters);
     PlacedText value = word_.from(equals + 1);
     assigns_ = assigns_.value_or(true) && value.letters.find_first_of("$`") == std::string::npos;
     if (dead()) return variables_.leave_empty(name);

@@ -33,10 +33,16 @@ void add_reduced(Task& task, Parameter& p, const Tensor& sum) {
   }
 }
 
-void all_reduce_carried(Task& task, const std::vector<Parameter*>& carried) {
+/// Gradients of all ranks of the group, one after the other.
+Tensor summed_gradients(Task& task, const std::vector<Parameter*>& carried) {
   const Tensor packed = task.backend.allocate(packed_share(carried, 1), of_gradients(task));
   pack(task.backend, carried, 1, packed, [&](Parameter& p) { return gradient_of(task, p); });
   task.backend.all_reduce(task.group(), Sum::add, packed);
+  return packed;
+}
+
+void all_reduce_carried(Task& task, const std::vector<Parameter*>& carried) {
+  const Tensor packed = summed_gradients(task, carried);
   std::int64_t at = 0;
   for (Parameter* p : carried) {
     const Tensor sum = packed.part(at, p->count());
@@ -115,10 +121,8 @@ void all_reduce(Task& task) {
   const std::vector<Parameter*> carried = next_gradients(task, axis);
   if (!replicated(task, axis)) return all_reduce_carried(task, carried);
   const int ranks = task.rank.place.size(axis);
-  const Tensor packed = task.backend.allocate(packed_share(carried, 1), of_gradients(task));
+  const Tensor packed = summed_gradients(task, carried);
   const Tensor mine = task.backend.allocate(packed_share(carried, ranks), of_gradients(task));
-  pack(task.backend, carried, 1, packed, [&](Parameter& p) { return gradient_of(task, p); });
-  task.backend.all_reduce(task.group(), Sum::add, packed);
   task.backend.fill(mine, 0);
   std::int64_t whole = 0, share = 0;
   for (const Parameter* p : carried) {

@@ -185,8 +185,7 @@ void permute(Task& task) {
   if (gathers_tokens(task)) return permute_gathered(task);
   const kernels::Permute shape = permute_shape(task);
   // Matmuls here take counts of the host, wherever the framework's do.
-  const bool plain = task.c.strategy.ep == 1 || task.c.strategy.moe_dispatcher == spec::MoeDispatcher::alltoall;
-  if (task.c.job.framework.counts_behind_rows && plain && shape.capacity == 0 && !task.again()) read_counts(task);
+  if (plan::counts_behind_rows(task.c) && shape.capacity == 0 && !task.again()) read_counts(task);
   const Tensor rows = make_rows(task, "rows", Routing::sum(routing_of(task).by_expert));
   task.backend.permute_forward(shape, task.read("router rows"), task.read("feed-forward norm"), rows);
 }

@@ -17,6 +17,15 @@ using plan::Plan;
 using plan::Role;
 using walk::parameters;
 
+/// Bytes that the operators of this name write on the first stage.
+std::int64_t written_by(const Plan& p, const std::string& name) {
+  std::int64_t sum = 0;
+  walk::operators(p, p.roles[0], [&](const Call&, const Operator& op) {
+    if (p.names[op.name] == name) sum += std::get<plan::MemoryBound>(p.works[op.work]).written;
+  });
+  return sum;
+}
+
 TEST(Gradients, AreReducedOnceForEveryParameterWithAnyBucketSize) {
   walk::Dice dice(69);
   for (int i = 0; i < 300; ++i) {
@@ -91,11 +100,8 @@ TEST(Gradients, AreScaledInFrontOfTheirReductionWhereTheFrameworkDoesSo) {
       j.framework.gradient_bucket = base::Bytes(4096);
     });
     const Plan p = plan::build(job);
-    std::int64_t scaled = 0;
-    walk::operators(p, p.roles[0], [&](const Call&, const Operator& op) {
-      if (p.names[op.name] == "bucket scaling") scaled += std::get<plan::MemoryBound>(p.works[op.work]).written;
-    });
-    EXPECT_EQ(scaled, zero < 2 ? parameters(job, p.roles[0]) * 4 : 0) << zero;  // units are not buckets
+    EXPECT_EQ(written_by(p, "bucket scaling"), zero < 2 ? parameters(job, p.roles[0]) * 4 : 0)
+        << zero;  // units are not buckets
   }
 }
 
@@ -109,11 +115,7 @@ TEST(Gradients, AreDividedAndLaidOutInTheirBuckets) {
       j.framework.gradient_bucket = base::Bytes(4096);
     });
     const Plan p = plan::build(job);
-    std::int64_t moved = 0;
-    walk::operators(p, p.roles[0], [&](const Call&, const Operator& op) {
-      if (p.names[op.name] == "bucket layout") moved += std::get<plan::MemoryBound>(p.works[op.work]).written;
-    });
-    EXPECT_EQ(moved, passes * parameters(job, p.roles[0]) * 4) << zero;
+    EXPECT_EQ(written_by(p, "bucket layout"), passes * parameters(job, p.roles[0]) * 4) << zero;
   }
 }
 
